@@ -1,0 +1,103 @@
+"""Writes the pages of docs/ that are drawn from the code; with --check only compares them.
+
+A page made here is never edited by hand: the code is the source, and a test fails when the two differ.
+"""
+
+import argparse
+import json
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from fairlead import App
+from fairlead.api import create_app
+from fairlead.core.states import FINAL, MOVES, State
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+def states_page() -> str:
+    """The states of a job: a diagram and the table of legal moves."""
+    return "\n".join(
+        [
+            "# The states of a job",
+            "",
+            "<!-- Written by scripts/generate_docs.py from src/fairlead/core/states.py: run `make docs`. -->",
+            "",
+            "Every change of a job's state is one of these moves; anything else is refused.",
+            "",
+            "```mermaid",
+            "stateDiagram-v2",
+            *(f"    {line}" for line in _diagram()),
+            "```",
+            "",
+            "| state | final | may go to |",
+            "|---|---|---|",
+            *(_row(state) for state in State),
+            "",
+        ]
+    )
+
+
+def _diagram() -> list[str]:
+    entered = {target for targets in MOVES.values() for target in targets}
+    first = [f"[*] --> {state}" for state in State if state not in entered]
+    moves = [f"{source} --> {target}" for source in State for target in _targets(source)]
+    last = [f"{state} --> [*]" for state in State if state in FINAL]
+    return first + moves + last
+
+
+def _row(state: State) -> str:
+    final = "yes" if state in FINAL else ""
+    targets = ", ".join(f"`{target}`" for target in _targets(state)) or "nothing"
+    return f"| `{state}` | {final} | {targets} |"
+
+
+def _targets(source: State) -> list[State]:
+    # Sets have no order of their own; the order of the enum keeps the page stable.
+    return [target for target in State if target in MOVES[source]]
+
+
+def openapi_page() -> str:
+    """The description of the HTTP API."""
+    return json.dumps(create_app(App("sqlite:///:memory:")).openapi(), indent=1, sort_keys=True) + "\n"
+
+
+PAGES: dict[str, Callable[[], str]] = {"docs/openapi.json": openapi_page, "docs/states.md": states_page}
+
+
+def stale_pages(root: Path = ROOT) -> list[str]:
+    """The pages on disk that differ from what the code says now."""
+    return [name for name, render in PAGES.items() if _read(root / name) != render()]
+
+
+def write_pages(root: Path = ROOT) -> list[str]:
+    """Write the pages that differ and return their names."""
+    stale = stale_pages(root)
+    for name in stale:
+        path = root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(PAGES[name](), encoding="utf-8")
+    return stale
+
+
+def _read(path: Path) -> str | None:
+    return path.read_text(encoding="utf-8") if path.exists() else None
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Write or check the pages; the exit code of the script."""
+    parser = argparse.ArgumentParser(description="Write the generated pages of docs/.")
+    parser.add_argument("--check", action="store_true", help="change nothing; exit 1 if a page is out of date")
+    if parser.parse_args(arguments).check:
+        stale = stale_pages()
+        for name in stale:
+            print(f"{name} is out of date: run `make docs`", file=sys.stderr)
+        return 1 if stale else 0
+    for name in write_pages():
+        print(f"wrote {name}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

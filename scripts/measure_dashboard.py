@@ -1,0 +1,105 @@
+"""Measures how long the requests of the dashboard's pages take on a store with many jobs.
+
+    python scripts/measure_dashboard.py sqlite:////tmp/measure.db
+    python scripts/measure_dashboard.py postgresql://... --jobs 100000
+
+The database must be an empty one of its own. Of the jobs two fifths run, one fifth fails now and then, one fifth waits
+for a pool that nobody serves, and one fifth for tomorrow.
+"""
+
+import argparse
+import asyncio
+import statistics
+import sys
+import time
+from typing import Any
+
+import httpx2
+
+from fairlead import App, Retry
+from fairlead.api import create_app
+from fairlead.control.audit import Operator
+from fairlead.control.keys import create_key
+from fairlead.core.apikey import Grant
+from fairlead.handlers.options import Options
+
+BATCH = 1_000
+ROUNDS = 5
+KINDS = ("good", "bad", "unserved", "good", "tomorrow")
+PATHS = (
+    "stats", "stats/history", "jobs?limit=50", "jobs?limit=50&state=ready", "jobs?limit=50&state=dead",
+    "jobs?limit=50&type=unserved", "jobs?limit=50&tenant=t3", "jobs?limit=50&pool=nobody",
+    "jobs?limit=50&tenant=absent", "jobs?limit=50&idempotency_key=absent", "jobs?limit=50&error_type=ValueError",
+    "jobs/count?type=unserved",
+    "dead-letters/groups?limit=100", "dead-letters?limit=50&type=bad", "tenants", "tenants/shares", "schedules",
+    "workers", "pauses", "pools", "breakers", "quarantines", "limits", "types", "audit", "audit/verification", "keys",
+)  # fmt: skip
+
+
+def make_app(url: str) -> App:
+    """An app with a type for each kind of job."""
+    app = App(url)
+
+    @app.handler("good")
+    async def good(number: int) -> int:
+        return number
+
+    @app.handler("bad", retry=Retry(attempts=1))
+    async def bad(number: int) -> None:
+        if number % 4 == 0:
+            raise ValueError(f"no {number % 7}")
+
+    for name in ("unserved", "tomorrow"):
+
+        @app.handler(name, pool="nobody")
+        async def waits(number: int) -> None: ...
+
+    return app
+
+
+async def fill(app: App, jobs: int) -> None:
+    """Submit the jobs, and let a worker do what can be done."""
+    client, store = await app.client(), await app.store()
+    for number in range(jobs // BATCH):
+        kind = KINDS[number % len(KINDS)]
+        options = Options(tenant=f"t{number % 20}", run_in="1d" if kind == "tomorrow" else None)
+        await client.enqueue(app.registry[kind], [{"number": item} for item in range(BATCH)], options)
+    async with app.worker(concurrency=200):
+        while left := sum(count for (pool, _), count in (await store.count_jobs()).items() if pool != "nobody"):
+            print(f"{left:,} jobs to do before it begins", file=sys.stderr)
+            await asyncio.sleep(1)
+
+
+async def measure(http: httpx2.AsyncClient, path: str) -> str:
+    """A line about one request."""
+    taken = []
+    for _ in range(ROUNDS):
+        began = time.perf_counter()
+        (await http.get(f"/v1/{path}")).raise_for_status()
+        taken.append((time.perf_counter() - began) * 1000)
+    return f"{statistics.median(taken):8.1f} ms, at most {max(taken):8.1f} ms  /v1/{path}"
+
+
+async def run(url: str, jobs: int) -> None:
+    """Fill the store, ask, and tell."""
+    app = make_app(url)
+    await app.migrate()
+    async with app:
+        await fill(app, jobs)
+        api: Any = create_app(app)
+        await api.state.service.open()
+        key = (await create_key(await app.store(), Operator("measure"), "measure", [Grant.ADMIN])).text
+        headers = {"Authorization": f"Bearer {key}"}
+        transport = httpx2.ASGITransport(app=api)
+        async with httpx2.AsyncClient(transport=transport, base_url="http://api", headers=headers) as http:
+            for path in PATHS:
+                print(await measure(http, path))
+        await api.state.service.close()
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("url", help="the address of an empty database")
+    parser.add_argument("--jobs", type=int, default=100_000)
+    wanted = parser.parse_args()
+    asyncio.run(run(wanted.url, wanted.jobs))

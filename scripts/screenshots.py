@@ -1,0 +1,152 @@
+"""Makes the pictures of docs/images/: every page of the dashboard, on the tour with some history.
+
+It starts the tour on a database of its own, lets it work for a while, makes some trouble for the pages to show, and
+takes the pictures with Chromium.
+"""
+
+import argparse
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Literal
+
+import httpx2
+from playwright.sync_api import Page, sync_playwright
+
+ROOT = Path(__file__).resolve().parent.parent
+IMAGES = ROOT / "docs" / "images"
+PATIENCE = 120.0
+SCHEMES: tuple[Literal["light"], Literal["dark"]] = ("light", "dark")
+SCHEDULES = [
+    ("town-report", "0 6 1 * *", "monthly_report", '{"month": 1}', "--tz", "Europe/Berlin", "--tenant", "museum"),
+    ("newsletter", "every 10s", "send_email", '{"recipient": "all@bookshop.example", "subject": "News"}'),
+]
+PAGES = {
+    "overview": "/",
+    "jobs": "/jobs",
+    "dead-letters": "/dead-letters",
+    "tenants": "/tenants",
+    "schedules": "/schedules",
+    "workers": "/workers",
+    "breakers": "/guards",
+    "types": "/types",
+    "audit": "/audit",
+    "keys": "/keys",
+}
+
+
+def main() -> int:
+    """Take all pictures."""
+    arguments = argparse.ArgumentParser(description=__doc__)
+    arguments.add_argument("--seconds", type=float, default=60.0, help="how long the tour works before the pictures")
+    arguments.add_argument("--folder", type=Path, default=IMAGES)
+    wanted = arguments.parse_args()
+    program = os.environ.get("FAIRLEAD_TEST_CHROMIUM") or shutil.which("chromium")
+    if program is None:
+        print("Chromium was not found; install it and run this again.", file=sys.stderr)
+        return 1
+    wanted.folder.mkdir(parents=True, exist_ok=True)
+    with tour() as (address, key):
+        make_trouble(address, key)
+        time.sleep(wanted.seconds)
+        with sync_playwright() as playwright:
+            browser = playwright.chromium.launch(executable_path=program, args=["--no-sandbox", "--disable-gpu"])
+            for scheme in SCHEMES:
+                page = browser.new_page(color_scheme=scheme, viewport={"width": 1280, "height": 800})
+                page.set_default_timeout(PATIENCE * 1000)
+                page.goto(f"{address}/dashboard/#key={key}")
+                page.wait_for_selector("nav")
+                take(page, address, wanted.folder, scheme)
+                page.close()
+            browser.close()
+    return 0
+
+
+def take(page: Page, address: str, folder: Path, scheme: str) -> None:
+    """Every page in light; of the dark ones the first is enough."""
+    for name, path in PAGES.items() if scheme == "light" else [("overview-dark", "/")]:
+        page.goto(f"{address}/dashboard{path}")
+        settle(page)
+        page.screenshot(path=folder / f"{name}.png")
+    if scheme == "light":
+        page.goto(f"{address}/dashboard/jobs?type=charge_card&state=succeeded")
+        page.wait_for_selector("tbody a")
+        often = page.locator("td.number", has_text=re.compile("^[2-9]$"))
+        page.locator("tbody tr").filter(has=often).first.locator("a").click()
+        page.wait_for_selector(".facts")
+        settle(page)
+        page.screenshot(path=folder / "job.png")
+
+
+def settle(page: Page) -> None:
+    """Wait until the page shows something, and has drawn it."""
+    page.wait_for_selector("main h1")
+    page.locator("main").get_by_text("Loading…").first.wait_for(state="detached")
+    if page.locator(".health").count():
+        page.wait_for_selector(".chart canvas")
+    page.evaluate("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
+
+
+def make_trouble(address: str, key: str) -> None:
+    """Dead letters, and a tenant that is paused."""
+    headers = {"Authorization": f"Bearer {key}"}
+    with httpx2.Client(base_url=address, headers=headers, timeout=PATIENCE) as http:
+        for number in range(12):
+            tenant = ("museum", "library", "bakery")[number % 3]
+            body = {"type": "legacy_sync", "payload": {"host": f"mainframe.{tenant}.example"}, "tenant": tenant}
+            http.post("/v1/jobs", json=body).raise_for_status()
+        pause = {"scope": "tenant", "name": "florist", "reason": "their mail server is being moved"}
+        http.post("/v1/pauses", json=pause).raise_for_status()
+
+
+@contextmanager
+def tour() -> Iterator[tuple[str, str]]:
+    """The tour, running: its address and a key."""
+    with tempfile.TemporaryDirectory(prefix="fairlead-pictures-") as folder:
+        url, log = f"sqlite:///{folder}/tour.db", Path(folder, "log")
+        with log.open("wb") as said:
+            command = [
+                sys.executable,
+                "-m",
+                "fairlead",
+                "up",
+                "examples.tour:app",
+                "--start",
+                "visitors",
+                "--port",
+                "0",
+            ]
+            environment = {**os.environ, "FAIRLEAD_DATABASE_URL": url}
+            process = subprocess.Popen(command, cwd=ROOT, env=environment, stderr=said, stdout=said)
+        try:
+            found = until_said(process, log)
+            for schedule in SCHEDULES:
+                add = [sys.executable, "-m", "fairlead", "schedules", "add", *schedule]
+                subprocess.run(add, cwd=ROOT, env=environment, check=True, stdout=subprocess.DEVNULL, timeout=PATIENCE)
+            yield found
+        finally:
+            process.send_signal(signal.SIGTERM)
+            process.wait(PATIENCE)
+
+
+def until_said(process: subprocess.Popen[bytes], log: Path) -> tuple[str, str]:
+    """Wait for the link."""
+    deadline = time.monotonic() + PATIENCE
+    while time.monotonic() < deadline and process.poll() is None:
+        found = re.search(r"dashboard: (http://\S+)/dashboard/#key=(\S+)", log.read_text(encoding="utf-8"))
+        if found:
+            return found[1], found[2]
+        time.sleep(0.1)
+    raise RuntimeError(log.read_text(encoding="utf-8"))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
