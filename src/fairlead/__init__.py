@@ -1,0 +1,114 @@
+"""Fairlead: durable jobs for Python, shared fairly between tenants."""
+
+from fairlead.app import App
+from fairlead.client.handler import Call, Handler
+from fairlead.client.http import HTTPClient
+from fairlead.client.http_blocking import BlockingHTTPClient
+from fairlead.client.job import Job
+from fairlead.control.cancel import CancelCounts
+from fairlead.core.breaker import Breaker
+from fairlead.core.budget import RetryBudget
+from fairlead.core.failure import FailureClass
+from fairlead.core.limits import Limit
+from fairlead.core.model import AttemptRecord, DeadGroup, JobRecord, Page, Priority, Scope
+from fairlead.core.quarantine import Quarantine
+from fairlead.core.retry import Retry
+from fairlead.core.schedule import CatchUp, FireOutcome, Overlap, PastFire, ScheduleRecord, ScheduleState
+from fairlead.core.states import State
+from fairlead.core.timeline import Moment
+from fairlead.errors import (
+    AccessDenied,
+    ConfigError,
+    DeadLetter,
+    Discard,
+    FairleadError,
+    IllegalMove,
+    InvalidArguments,
+    JobCancelled,
+    JobFailed,
+    JobNotDone,
+    JobNotFound,
+    LeaseLost,
+    Overloaded,
+    PayloadError,
+    PayloadTooLarge,
+    Refused,
+    RequestRefused,
+    RetryLater,
+    ScheduleError,
+    ScheduleNotFound,
+    ScheduleRefused,
+    SchemaMismatch,
+    Snooze,
+    StoreError,
+    StoreRefused,
+    StoreUnavailable,
+    TenantQueueFull,
+    TenantRateExceeded,
+    UnknownType,
+    UnsafePayload,
+)
+from fairlead.handlers.context import Context
+from fairlead.version import __version__
+
+__all__ = [
+    "AccessDenied",
+    "App",
+    "AttemptRecord",
+    "BlockingHTTPClient",
+    "Breaker",
+    "Call",
+    "CancelCounts",
+    "CatchUp",
+    "ConfigError",
+    "Context",
+    "DeadGroup",
+    "DeadLetter",
+    "Discard",
+    "FailureClass",
+    "FairleadError",
+    "FireOutcome",
+    "HTTPClient",
+    "Handler",
+    "IllegalMove",
+    "InvalidArguments",
+    "Job",
+    "JobCancelled",
+    "JobFailed",
+    "JobNotDone",
+    "JobNotFound",
+    "JobRecord",
+    "LeaseLost",
+    "Limit",
+    "Moment",
+    "Overlap",
+    "Overloaded",
+    "Page",
+    "PastFire",
+    "PayloadError",
+    "PayloadTooLarge",
+    "Priority",
+    "Quarantine",
+    "Refused",
+    "RequestRefused",
+    "Retry",
+    "RetryBudget",
+    "RetryLater",
+    "ScheduleError",
+    "ScheduleNotFound",
+    "ScheduleRecord",
+    "ScheduleRefused",
+    "ScheduleState",
+    "SchemaMismatch",
+    "Scope",
+    "Snooze",
+    "State",
+    "StoreError",
+    "StoreRefused",
+    "StoreUnavailable",
+    "TenantQueueFull",
+    "TenantRateExceeded",
+    "UnknownType",
+    "UnsafePayload",
+    "__version__",
+]

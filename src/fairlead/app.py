@@ -1,0 +1,357 @@
+"""The application: a database, the job types declared in code, and the ways to use both."""
+
+import asyncio
+import contextlib
+import re
+import sys
+import time
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Concatenate, ParamSpec, Self, TypeVar, Unpack, overload
+from weakref import WeakKeyDictionary
+
+from fairlead.client.admission import Admission
+from fairlead.client.blocking import Bridge
+from fairlead.client.client import Client
+from fairlead.client.handler import Handler
+from fairlead.client.schedules import Schedules
+from fairlead.config import load_settings
+from fairlead.control import cancel as cancelling
+from fairlead.control import dead_letters
+from fairlead.control.audit import Operator, whoami
+from fairlead.control.cancel import CancelCounts
+from fairlead.core.breaker import Breaker
+from fairlead.core.budget import RetryBudget
+from fairlead.core.cancel import GRACE
+from fairlead.core.durations import Duration
+from fairlead.core.failure import FailureClass
+from fairlead.core.limits import Limit
+from fairlead.core.model import AttemptRecord, DeadGroup, JobFilter, JobRecord, Page, Priority
+from fairlead.core.names import check_name
+from fairlead.core.quarantine import Quarantine
+from fairlead.core.retry import Retry
+from fairlead.core.states import State
+from fairlead.core.timeline import Moment
+from fairlead.errors import ConfigError
+from fairlead.handlers.context import Context
+from fairlead.handlers.recurring import Terms, handler_schedule
+from fairlead.handlers.spec import Classes, Registry, Upgrade, class_table, declare
+from fairlead.ports.store import Store
+from fairlead.telemetry.events import Event, Telemetry
+from fairlead.wiring import is_in_memory, make_lease_book, make_store, migrate
+from fairlead.worker.embedded import embedded_worker
+from fairlead.worker.service import Worker
+
+P = ParamSpec("P")
+Result = TypeVar("Result")
+AnyHandler = TypeVar("AnyHandler", bound=Handler[..., Any])
+
+
+class HandlerDecorator:
+    """What `app.handler(...)` returns: it turns a function into a Handler with the same arguments."""
+
+    def __init__(self, build: Callable[[Callable[..., Any]], Handler[..., Any]]) -> None:
+        self._build = build
+
+    @overload
+    def __call__(self, function: Callable[Concatenate[Context, P], Result]) -> Handler[P, Result]: ...
+    @overload
+    def __call__(self, function: Callable[P, Result]) -> Handler[P, Result]: ...
+    def __call__(self, function: Callable[..., Any]) -> Handler[..., Any]:
+        return self._build(function)
+
+
+class App:
+    """Fairlead in a program. Nothing is connected before the first use."""
+
+    def __init__(
+        self,
+        database_url: str | None = None,
+        *,
+        name: str | None = None,
+        clock: Callable[[], float] = time.time,
+        breaker: Breaker | None = None,
+        quarantine: Quarantine | None = None,
+        retry_budget: RetryBudget | None = None,
+        **settings: Any,
+    ) -> None:
+        """`name` tells this app's declared schedules from those of others in the database: the module, if not given.
+
+        `database_url` is sqlite:///file.db, sqlite:///:memory: or postgresql://…; without it the settings decide
+        (fairlead.toml, FAIRLEAD_DATABASE_URL). Other settings can be given by name; see fairlead.config.Settings.
+        `clock` is the time of a SQLite store: tests may hand over a fairlead.testing.ManualClock. `breaker` and
+        `quarantine` are for types and dependencies without their own, `retry_budget` for each tenant."""
+        self.settings = load_settings(database_url=database_url, **settings)
+        own_name = check_name("app", name or _module(sys._getframe(1).f_globals))
+        self.registry = Registry(own_name, breaker, quarantine, retry_budget)
+        self.schedules = Schedules(self)
+        self.telemetry = Telemetry()
+        self.clock = clock
+        self.admission = Admission()
+        self._bridge = Bridge()
+        self._clients: WeakKeyDictionary[asyncio.AbstractEventLoop, Client] = WeakKeyDictionary()
+        self._opening: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Lock] = WeakKeyDictionary()
+        self._memory_store: Store | None = None
+
+    def __repr__(self) -> str:
+        return f"<fairlead.App with {len(self.registry)} job types>"
+
+    def handler(
+        self,
+        name: str,
+        *,
+        pool: str = "short",
+        timeout: Duration | None = None,
+        retry: Retry | None = None,
+        version: int = 1,
+        upgrade: Upgrade | None = None,
+        retention: Duration | None = None,
+        policies: Mapping[FailureClass | str, Retry] | None = None,
+        classify: Classes | None = None,
+        needs: Sequence[str] = (),
+        breaker: Breaker | None = None,
+        quarantine: Quarantine | None = None,
+        exact: bool = False,
+        fixed_pool: bool = False,
+        limit: Limit | Sequence[Limit] | None = None,
+    ) -> HandlerDecorator:
+        """Declare the handler of a job type: a coroutine function, or a function that runs in a thread.
+
+        `upgrade(payload, version)` turns a payload of an older version into the current one. `retry` is for errors of
+        the handler's own; `policies` has those for other classes of failures, and `classify` the classes of exceptions.
+        `needs` names what the handler depends on: while one of them is away its jobs wait without burning attempts.
+        `exact` keeps schedules more than an hour ahead to the second, which are otherwise spread by up to a minute.
+        With `fixed_pool` its jobs stay in its pool although they take longer than the pool is for.
+        `limit` bounds how many run at once or start in a time, over all workers.
+        """
+
+        def build(function: Callable[..., Any]) -> Handler[..., Any]:
+            spec = declare(
+                name,
+                function,
+                pool=pool,
+                version=version,
+                timeout=timeout,
+                retry=retry or Retry(),
+                retention=retention,
+                upgrade=upgrade,
+                policies=policies,
+                exact=exact,
+                fixed_pool=fixed_pool,
+                classes=(class_table(classify or {}), self.registry.classes),
+                limit=limit,
+                needs=needs,
+                breaker=breaker or self.registry.breaker,
+                quarantine=quarantine or self.registry.quarantine,
+                budget=self.registry.budget,
+            )
+            self.registry.add(spec)
+            return Handler(self, spec, function)
+
+        return HandlerDecorator(build)
+
+    def recurring(
+        self,
+        expression: str,
+        *,
+        name: str | None = None,
+        payload: Mapping[str, Any] | None = None,
+        **terms: Unpack[Terms],
+    ) -> Callable[[AnyHandler], AnyHandler]:
+        """Declare a schedule for a handler, above `@app.handler(...)`: cron with five or six fields, @daily, every 30s.
+
+        A handler can have several; beside the first, each needs a `name`.
+        """
+
+        def declare_schedule(handler: AnyHandler) -> AnyHandler:
+            if not isinstance(handler, Handler):
+                raise ConfigError(
+                    "@app.recurring(...) belongs above @app.handler(...): it declares when a handler runs"
+                )
+            tenant, limit = self.settings.default_tenant, self.settings.payload_limit
+            spec = handler_schedule(name, expression, handler.spec, payload, terms, tenant, limit)
+            self.registry.add_schedule(spec)
+            return handler
+
+        return declare_schedule
+
+    def classify(self, exception: type[BaseException] | str, failure: FailureClass | str) -> None:
+        """Say what class of failure an exception is, for every handler: app.classify(stripe.APIError, "dependency")."""
+        self.registry.classes.update(class_table({exception: failure}))
+
+    def dependency(self, name: str, breaker: Breaker) -> None:
+        """Say when the breaker of a dependency opens: app.dependency("stripe", fairlead.Breaker(minimum=50))."""
+        self.registry.dependencies[check_name("dependency", name)] = breaker
+
+    async def client(self) -> Client:
+        """The client of the running event loop, connected."""
+        loop = asyncio.get_running_loop()
+        client = self._clients.get(loop)
+        if client is None:
+            async with self._opening.setdefault(loop, asyncio.Lock()):
+                client = self._clients.get(loop)
+                if client is None:
+                    client = Client(await self._open_store(), self.settings, self.admission)
+                    await client.places.read()
+                    self._clients[loop] = client
+        return client
+
+    def unopened_store(self) -> Store:
+        """A store that is good for building statements only."""
+        return self._memory_store or make_store(self.settings.database_url, self.clock)
+
+    async def store(self) -> Store:
+        """The open store behind the client of the running event loop."""
+        return (await self.client()).store
+
+    async def close(self) -> None:
+        """Disconnect on the running event loop, and end the bridge for synchronous code."""
+        if self._bridge.runs_here():
+            raise ConfigError("app.close() cannot run on the loop that it ends; in synchronous code use app.shutdown()")
+        await self._close_client()
+        await asyncio.to_thread(self.shutdown)
+        if self._memory_store is not None:
+            await self._memory_store.close()
+            self._memory_store = None
+
+    def shutdown(self) -> None:
+        """Disconnect, from synchronous code that has used `delay` or `sync`."""
+        if self._bridge.is_running:
+            self._bridge.run(self._close_client())
+            self._bridge.close()
+
+    async def __aenter__(self) -> Self:
+        await self.client()
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
+
+    def sync(self, coroutine: Coroutine[Any, Any, Result], timeout: float | None = None) -> Result:
+        """Run a coroutine of this app from synchronous code: `app.sync(job.wait(timeout=10))`."""
+        return self._bridge.run(coroutine, timeout)
+
+    async def migrate(self) -> list[str]:
+        """Create or update the tables; returns what was applied."""
+        return await migrate(self.settings.database_url)
+
+    async def read(self, job_id: str) -> JobRecord:
+        """A job, live or finished; JobNotFound if there is none."""
+        return await (await self.client()).read(job_id)
+
+    async def attempts(self, job_id: str) -> list[AttemptRecord]:
+        """The runs of a job that did not end it well, oldest first."""
+        return await (await self.client()).attempts(job_id)
+
+    async def timeline(self, job_id: str) -> list[Moment]:
+        """All that happened to a job, in order: its states, runs, waits, and what operators did with it."""
+        return await (await self.client()).timeline(job_id)
+
+    async def jobs(
+        self,
+        *,
+        states: tuple[State, ...] = (),
+        type: str | None = None,
+        tenant: str | None = None,
+        pool: str | None = None,
+        priority: Priority | None = None,
+        key: str | None = None,
+        limit: int = 100,
+        cursor: str | None = None,
+    ) -> Page:
+        """Jobs that fit, newest first, a page at a time."""
+        wanted = JobFilter(states, type, tenant, pool, priority, key)
+        return await (await self.client()).list_jobs(wanted, limit, cursor)
+
+    async def cancel(
+        self, job_id: str, *, reason: str | None = None, grace: Duration = GRACE, actor: str | None = None
+    ) -> State:
+        """Cancel a job: at once if it waits; if it runs, its handler is told and has `grace` to end.
+
+        Returns `cancelled`, or `running` where the worker was asked. IllegalMove if the job has ended.
+        """
+        return await cancelling.cancel_one(await self.store(), job_id, Operator(actor or whoami(), reason), grace)
+
+    async def cancel_many(
+        self,
+        *,
+        reason: str,
+        states: tuple[State, ...] = (),
+        type: str | None = None,
+        tenant: str | None = None,
+        pool: str | None = None,
+        priority: Priority | None = None,
+        key: str | None = None,
+        grace: Duration = GRACE,
+        actor: str | None = None,
+    ) -> CancelCounts:
+        """Cancel all live jobs that fit, in batches; says how many, and of how many the worker was asked."""
+        wanted = JobFilter(states, type, tenant, pool, priority, key)
+        if wanted == JobFilter():
+            raise ConfigError("say which jobs to cancel: a type, a tenant, a pool ...; states=tuple(State) means all")
+        operator = Operator(actor or whoami(), reason)
+        return await cancelling.cancel_many(await self.store(), wanted, operator, grace)
+
+    async def dead_groups(
+        self,
+        *,
+        type: str | None = None,
+        tenant: str | None = None,
+        pool: str | None = None,
+        fingerprint: str | None = None,
+        limit: int = 100,
+    ) -> list[DeadGroup]:
+        """Dead jobs by type and what they died of, the largest group first."""
+        wanted = JobFilter(type=type, tenant=tenant, pool=pool, fingerprint=fingerprint)
+        return await dead_letters.groups(await self.store(), wanted, limit)
+
+    async def replay(
+        self, job_id: str, *, reason: str, payload: Mapping[str, Any] | None = None, actor: str | None = None
+    ) -> None:
+        """Run a dead job again, with its own payload or another that fits its type; the audit keeps who and why."""
+        operator = Operator(actor or whoami(), reason)
+        await dead_letters.replay_one(await self.store(), job_id, operator, payload, self.settings.payload_limit)
+
+    def on_event(self, listener: Callable[[Event], None], jobs: bool = True) -> None:
+        """Call the listener for what happens in workers and services of this process; `jobs` includes each run."""
+        self.telemetry.listen(listener, jobs)
+
+    @contextlib.asynccontextmanager
+    async def worker(
+        self, pools: tuple[str, ...] = ("short",), concurrency: int = 50, reserve: tuple[str, ...] = ()
+    ) -> AsyncIterator[Worker]:
+        """Run a worker and the services inside this program; leaving the block drains it.
+
+        With `reserve` it serves these tenants only, with slots that nobody else can take.
+        """
+        store = await self.store()
+        book = make_lease_book(self.settings.database_url, store)
+        async with embedded_worker(
+            self.registry, store, book, self.settings, pools, concurrency, self.telemetry, reserve
+        ) as worker:
+            yield worker
+
+    async def _open_store(self) -> Store:
+        if not is_in_memory(self.settings.database_url):
+            store = make_store(self.settings.database_url, self.clock)
+            await store.open()
+            return store
+        if self._memory_store is None:
+            self._memory_store = make_store(self.settings.database_url, self.clock)
+            await self._memory_store.open()
+        return self._memory_store
+
+    async def _close_client(self) -> None:
+        client = self._clients.pop(asyncio.get_running_loop(), None)
+        if client is not None:
+            await client.close()
+            if client.store is not self._memory_store:
+                await client.store.close()
+
+
+def _module(caller: Mapping[str, Any]) -> str:
+    """The name of a module, also of one that is run as a program."""
+    if caller.get("__name__") != "__main__":
+        return str(caller.get("__name__") or "app")
+    spec = caller.get("__spec__")
+    return spec.name if spec else re.sub(r"\W", "_", Path(caller.get("__file__") or "app").stem)

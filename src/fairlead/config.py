@@ -1,0 +1,95 @@
+"""Settings: defaults < fairlead.toml < environment (FAIRLEAD_*) < arguments, validated once, all errors together."""
+
+import os
+import tomllib
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
+
+from fairlead.core.durations import seconds
+from fairlead.errors import ConfigError
+
+FILE = "fairlead.toml"
+PREFIX = "FAIRLEAD_"
+
+
+def _seconds(value: Any) -> float:
+    try:
+        return seconds(value)
+    except ConfigError as error:
+        raise ValueError(str(error)) from None
+
+
+Seconds = Annotated[float, BeforeValidator(_seconds)]
+
+
+class Settings(BaseModel):
+    """Everything that can be set; durations are written like 30s or 5m."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    database_url: str = Field("sqlite:///fairlead.db", min_length=1)
+    lease: Seconds = Field(30.0, ge=1, le=3600)
+    heartbeat: Seconds = Field(10.0, ge=0.1, le=1200)
+    poll: Seconds = Field(2.0, ge=0.05, le=60)
+    drain: Seconds = Field(30.0, ge=0, le=86400)
+    promote_rate: int = Field(5000, ge=1, le=1_000_000)
+    promote_tenant_rate: int = Field(2500, ge=1, le=1_000_000)
+    lead: Seconds = Field(10.0, ge=1, le=600)
+    retention: Seconds = Field(7 * 86400.0, ge=0)
+    ledger_retention: Seconds = Field(35 * 86400.0, ge=3600)
+    default_tenant: str = Field("default", min_length=1, max_length=200)
+    payload_limit: int = Field(64 * 1024, ge=1024, le=1024 * 1024)
+    result_limit: int = Field(64 * 1024, ge=1024, le=1024 * 1024)
+    api_body_limit: int = Field(1024 * 1024, ge=1024, le=64 * 1024 * 1024)
+    api_followers: int = Field(1_000, ge=1, le=100_000)
+
+    @model_validator(mode="after")
+    def _heartbeat_fits_lease(self) -> "Settings":
+        if self.heartbeat * 2 > self.lease:
+            raise ValueError(
+                f"heartbeat ({self.heartbeat:g}s) must be at most half of lease ({self.lease:g}s), "
+                "so that one missed heartbeat does not lose the lease"
+            )
+        return self
+
+
+def load_settings(folder: Path | None = None, **arguments: Any) -> Settings:
+    """The settings in force; ConfigError names every value that does not fit and where it came from."""
+    values: dict[str, Any] = {}
+    sources: dict[str, str] = {}
+    for source, found in (
+        (FILE, _from_file((folder or Path()) / FILE)),
+        ("the environment", _from_environment()),
+        ("the arguments", {name: value for name, value in arguments.items() if value is not None}),
+    ):
+        values.update(found)
+        sources.update(dict.fromkeys(found, source))
+    try:
+        return Settings(**values)
+    except ValidationError as error:
+        raise ConfigError(_describe(error, sources)) from None
+
+
+def _from_file(path: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return {}
+    except (OSError, tomllib.TOMLDecodeError) as error:
+        raise ConfigError(f"{path} cannot be read ({error}); mend it or remove it") from None
+
+
+def _from_environment() -> dict[str, Any]:
+    names = {f"{PREFIX}{name.upper()}": name for name in Settings.model_fields}
+    return {names[key]: value for key, value in os.environ.items() if key in names and value != ""}
+
+
+def _describe(error: ValidationError, sources: dict[str, str]) -> str:
+    lines = []
+    for problem in error.errors():
+        name = str(problem["loc"][0]) if problem["loc"] else "settings"
+        message = problem["msg"].removeprefix("Value error, ")
+        lines.append(f"{name} (from {sources.get(name, 'the defaults')}): {message}")
+    return "settings that cannot work:\n  " + "\n  ".join(lines)

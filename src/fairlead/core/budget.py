@@ -1,0 +1,50 @@
+"""Retry budgets: a tenant's retries may be a multiple of its first attempts, so that failures do not crowd out work.
+
+Retries beyond that are delayed, never dropped. Each counts in the bucket of time for which it is due, so that those to
+come are known: with the budget used up, the next retry goes behind all of them, at the pace that the budget allows.
+"""
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from fairlead.core.durations import Duration, seconds
+from fairlead.core.health import Sums
+from fairlead.errors import ConfigError
+
+KIND = "budget"  # of the control that gives a tenant a budget of its own; its name is the tenant's
+
+
+@dataclass(frozen=True, slots=True)
+class RetryBudget:
+    """`ratio` retries for each first attempt within `window`, and `floor` more, so that a small tenant can retry.
+
+    Without a ratio retries are not limited.
+    """
+
+    ratio: float | None = 2.0
+    floor: int = 100
+    window: Duration = 60.0
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "window", seconds(self.window))
+        if self.ratio is not None and not 0 <= self.ratio < float("inf"):
+            raise ConfigError(f"RetryBudget(ratio={self.ratio!r}) must be a number that is not negative, or None")
+        if self.floor < 1:
+            raise ConfigError(f"RetryBudget(floor={self.floor!r}) must be at least 1: retries are never dropped")
+        if not seconds(self.window) > 0:
+            raise ConfigError("RetryBudget(window=…) must be longer than nothing")
+
+    def stored(self) -> dict[str, Any]:
+        """The policy as data, from which `RetryBudget(**data)` is made again."""
+        return asdict(self)
+
+
+def allowed(policy: RetryBudget, sums: Sums) -> float:
+    """How many retries a window may have; first attempts are the good ones of the sums."""
+    return float("inf") if policy.ratio is None else policy.ratio * sums.good + policy.floor
+
+
+def stretch(policy: RetryBudget, sums: Sums) -> float:
+    """The least wait of one more retry: nothing while the budget lasts, then behind all that are due before it."""
+    most = allowed(policy, sums)
+    return 0.0 if sums.bad < most else seconds(policy.window) * sums.bad / most

@@ -1,0 +1,52 @@
+"""Durations as people write them: 30 and "30" (seconds), "30s", "5m", "1h30m", timedelta(minutes=5)."""
+
+import re
+from datetime import timedelta
+
+from fairlead.errors import ConfigError
+
+Duration = float | int | str | timedelta
+
+FOREVER = 1e15
+
+_UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0, "d": 86400.0, "w": 604800.0}
+_NUMBER = re.compile(r"\d+(?:\.\d+)?")
+_PART = re.compile(r"(\d+(?:\.\d+)?)\s*(ms|min|s|m|h|d|w)\s*")
+
+
+def seconds(duration: Duration) -> float:
+    """The duration in seconds; ConfigError where it is not one."""
+    if isinstance(duration, timedelta):
+        value = duration.total_seconds()
+    elif isinstance(duration, str):
+        value = _parse(duration)
+    elif isinstance(duration, int | float) and abs(duration) < FOREVER:
+        value = float(duration)
+    else:
+        raise ConfigError(f"{duration!r:.100} is not a duration; write it like 500ms, 30s, 5m, 1h30m or 7d")
+    if not 0 <= value < float("inf"):
+        raise ConfigError(f"{duration!r} is not a duration: it must be finite and not negative")
+    return value
+
+
+def _parse(text: str) -> float:
+    stripped = text.strip().lower()
+    if _NUMBER.fullmatch(stripped):
+        return float(stripped)
+    parts = _PART.findall(stripped)
+    if not parts or _PART.sub("", stripped):
+        raise ConfigError(f"{text!r} is not a duration; write it like 500ms, 30s, 5m, 1h30m or 7d")
+    return sum(float(amount) * _UNITS[unit] for amount, unit in parts)
+
+
+def words(value: float) -> str:
+    """The seconds as a person would say them, rounded to two units."""
+    if value < 1:
+        return f"{value * 1000:.0f}ms"
+    if value < 60:
+        return f"{value:.3g}s"
+    for unit, size, smaller, small in (("d", 86400, "h", 3600), ("h", 3600, "m", 60), ("m", 60, "s", 1)):
+        if value >= size:
+            whole, rest = divmod(round(value), size)
+            return f"{whole}{unit}{rest // small}{smaller}" if rest >= small else f"{whole}{unit}"
+    raise AssertionError("unreachable: every value of a minute or more has a unit")

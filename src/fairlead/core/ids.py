@@ -1,0 +1,65 @@
+"""Job ids: UUIDv7 text whose random part starts with the shard.
+
+    48 bits  milliseconds since 1970
+     4 bits  version (7)
+    12 bits  sequence within the process, so that ids of one batch sort in submission order
+     2 bits  variant
+    10 bits  shard
+    52 bits  random
+
+The client makes the id, so that an insert whose commit was lost in a network cut can be repeated: the same id
+cannot be inserted twice. A look-up by id knows the shard without a directory.
+"""
+
+import os
+import threading
+import uuid
+from hashlib import blake2b
+from random import Random
+
+SHARDS = 1024
+
+_lock = threading.Lock()
+_last_stamp = 0
+_random = Random(os.urandom(32))
+# A forked process that went on with the same numbers would make the same ids.
+os.register_at_fork(after_in_child=lambda: _random.seed(os.urandom(32)))
+
+
+def make_ids(count: int, now: float, shard: int = 0, rng: Random | None = None) -> list[str]:
+    """Make `count` ids that sort after all ids this process made before."""
+    random = (rng or _random).getrandbits
+    prefix = 0x8000000000000000 | (shard << 52)
+    ids = []
+    for stamp in _stamps(count, int(now * 1000)):
+        head, tail = f"{stamp >> 12:012x}", f"{prefix | random(52):016x}"
+        ids.append(f"{head[:8]}-{head[8:]}-7{stamp & 0xFFF:03x}-{tail[:4]}-{tail[4:]}")
+    return ids
+
+
+def derived_id(job_id: str, purpose: str) -> str:
+    """The id of the one job that follows from another for a purpose: the same each time, in the same shard."""
+    digest = blake2b(f"{job_id}:{purpose}".encode(), digest_size=8).hexdigest()
+    return f"{job_id[:22]}{digest[0]}-{digest[1:13]}"
+
+
+def shard_of(job_id: str) -> int:
+    """The shard that a job lives in."""
+    return int(job_id[19:23], 16) >> 4 & 0x3FF
+
+
+def is_id(text: str) -> bool:
+    """Whether the text is the canonical form of a UUID."""
+    try:
+        return str(uuid.UUID(text)) == text
+    except ValueError:
+        return False
+
+
+def _stamps(count: int, millis: int) -> range:
+    """Reserve `count` values of (milliseconds, sequence), always above the last ones given out."""
+    global _last_stamp
+    with _lock:
+        first = max(millis << 12, _last_stamp + 1)
+        _last_stamp = first + count - 1
+    return range(first, first + count)

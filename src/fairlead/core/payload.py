@@ -1,0 +1,68 @@
+"""What may be in a payload or result: bounded JSON that every database can keep."""
+
+import json
+from typing import Any, NoReturn
+
+from fairlead.errors import PayloadTooLarge, UnsafePayload
+
+MAX_DEPTH = 64
+
+
+def check_payload(text: bytes, limit: int, what: str = "payload") -> None:
+    """Raise unless the JSON text is small, shallow and free of what a database or parser cannot take."""
+    if len(text) > limit:
+        raise PayloadTooLarge(
+            f"the {what} has {len(text):,} bytes and at most {limit:,} are kept; "
+            "store the data elsewhere and pass a reference to it"
+        )
+    if _is_suspicious(text):
+        _check_closely(text, what)
+
+
+def _is_suspicious(text: bytes) -> bool:
+    """A quick look that never misses a problem; most texts end here."""
+    return (
+        b"NaN" in text
+        or b"Infinity" in text
+        or (b"\\u" in text and (b"\\u0000" in text or b"\\ud" in text or b"\\uD" in text))
+        or text.count(b"[") + text.count(b"{") > MAX_DEPTH
+    )
+
+
+def _check_closely(text: bytes, what: str) -> None:
+    try:
+        value = json.loads(text, parse_constant=_refuse_constant)
+    except RecursionError:
+        raise UnsafePayload(_too_deep(what)) from None
+    except ValueError as error:
+        raise UnsafePayload(f"the {what} contains what cannot be read back ({error}); shorten it") from None
+    _walk(value, what, what, 0)
+
+
+def _walk(value: Any, path: str, what: str, depth: int) -> None:
+    if depth > MAX_DEPTH:
+        raise UnsafePayload(_too_deep(what))
+    if isinstance(value, str):
+        _check_text(value, path)
+    elif isinstance(value, list):
+        for index, item in enumerate(value):
+            _walk(item, f"{path}[{index}]", what, depth + 1)
+    elif isinstance(value, dict):
+        for key, item in value.items():
+            _check_text(key, path)
+            _walk(item, f"{path}.{key}", what, depth + 1)
+
+
+def _check_text(text: str, path: str) -> None:
+    if "\x00" in text:
+        raise UnsafePayload(f"{path} contains a NUL character, which databases cannot keep; remove it")
+    if any("\ud800" <= character <= "\udfff" for character in text):
+        raise UnsafePayload(f"{path} contains half of a surrogate pair, which is not valid text; remove it")
+
+
+def _too_deep(what: str) -> str:
+    return f"the {what} is nested more than {MAX_DEPTH} levels deep; flatten it"
+
+
+def _refuse_constant(constant: str) -> NoReturn:
+    raise UnsafePayload(f"the payload contains {constant}, which JSON cannot express; use null or a string")

@@ -1,0 +1,137 @@
+"""Pools: classes of work by how long it runs, and which of them a type belongs to.
+
+A type declares its pool. Where its measured run times say otherwise, its future jobs go to the pool that fits: when
+more than 1 % of its runs in an hour, and at least 100, were longer than its pool allows, and the 95th percentile
+belongs elsewhere. A move holds for an hour at least.
+
+Nothing that runs is touched: a lease is renewed as long as its worker lives, so a job that outlives its pool's time is
+neither stopped nor started a second time.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+from fairlead.core.controls import Controls
+from fairlead.core.names import check_name
+from fairlead.core.runtimes import RunCount, longer_than, percentile
+from fairlead.errors import ConfigError
+
+POOL = "pool"  # the kind of control that pools are
+PLACE = "place"  # the kind of control that says which pool a type's future jobs go to
+MOST_CONCURRENCY = 10_000
+VIOLATING_PART = 0.01
+VIOLATIONS = 100
+STICKY = 3600.0
+WINDOW = 3600.0
+
+
+@dataclass(frozen=True, slots=True)
+class Pool:
+    """A pool's settings. `longest` and the rest are seconds; None is no limit."""
+
+    name: str
+    longest: float | None = None  # what its jobs should run at most; what runs longer belongs elsewhere
+    concurrency: int | None = None  # the slots of one worker that its jobs may take
+    estimate: float = 10.0  # what a job is charged at first if its type never ran
+    wait: float | None = None  # the longest that a job should wait
+    shared_only: bool = False  # whether `concurrency` is for workers that serve other pools too
+
+    def __post_init__(self) -> None:
+        check_name("pool", self.name)
+        if self.concurrency is not None and not 1 <= self.concurrency <= MOST_CONCURRENCY:
+            raise ConfigError(f"a pool's concurrency must be between 1 and {MOST_CONCURRENCY}, not {self.concurrency}")
+        for name in ("longest", "estimate", "wait"):
+            value = getattr(self, name)
+            if value is not None and not 0 < value < 1e9:
+                raise ConfigError(f"a pool's {name} must be a duration above nothing, not {value!r}")
+
+    def room(self, alone: bool) -> int | None:
+        """How many of its jobs a worker may have; `alone` is one that serves no other pool."""
+        return None if alone and self.shared_only else self.concurrency
+
+    def changed(self, value: Mapping[str, Any]) -> "Pool":
+        """The pool with settings that were changed at run time."""
+        known = {name: value[name] for name in ("longest", "concurrency", "estimate", "wait") if name in value}
+        return replace(self, shared_only=self.shared_only and "concurrency" not in known, **known)
+
+
+BUILT_IN = {
+    pool.name: pool
+    for pool in (
+        Pool("short", longest=1.0, estimate=10.0, wait=0.5),
+        Pool("medium", longest=60.0, concurrency=8, estimate=60.0, wait=5.0, shared_only=True),
+        Pool("long", concurrency=2, estimate=600.0, wait=60.0, shared_only=True),
+    )
+}
+BY_LENGTH = ("short", "medium", "long")
+
+
+class Pools:
+    """The pools as the controls have them; one that nobody has set up has no limits."""
+
+    def __init__(self, controls: Controls) -> None:
+        self._controls = controls
+
+    def get(self, name: str) -> Pool:
+        """The pool's settings."""
+        control = self._controls.get(POOL, name)
+        pool = BUILT_IN.get(name) or Pool(name)
+        return pool if control is None or control.value is None else pool.changed(control.value)
+
+    def all(self) -> list[Pool]:
+        """The built-in pools, and those that were set up."""
+        return [self.get(name) for name in dict.fromkeys([*BUILT_IN, *sorted(self._controls.of(POOL))])]
+
+    def place(self, job_type: str, declared: str) -> str:
+        """The pool that a type's jobs go to."""
+        control = self._controls.get(PLACE, job_type)
+        moved = control.value.get("pool") if control is not None and control.value else None
+        return str(moved) if moved else declared
+
+
+class Move(NamedTuple):
+    """A type's future jobs go to another pool, and why."""
+
+    type: str
+    declared: str
+    old: str
+    new: str
+    why: str
+
+
+def classify(
+    job_type: str, declared: str, place: str, moved_ago: float | None, counts: Sequence[RunCount]
+) -> Move | None:
+    """Whether the type's future jobs belong to another pool than `place`, where they go now.
+
+    Only the pools short, medium and long stand for durations; a type of any other pool stays.
+    """
+    if place not in BY_LENGTH or declared not in BY_LENGTH or (moved_ago is not None and moved_ago < STICKY):
+        return None
+    runs = {count.bucket: count.runs for count in counts}
+    total = sum(runs.values())
+    if total < VIOLATIONS:
+        return None
+    p95 = percentile(runs, 0.95)
+    fitting = _fitting(p95)
+    rank = BY_LENGTH.index
+    if rank(fitting) > rank(place):
+        too_long = longer_than(runs, BUILT_IN[place].longest or 0.0)
+        if too_long < VIOLATIONS or too_long <= VIOLATING_PART * total:
+            return None
+        why = f"{too_long} of {total} runs in an hour were longer than {place} allows; 95 % take up to {p95:.3g} s"
+        return Move(job_type, declared, place, fitting, why)
+    back = max(fitting, declared, key=rank)
+    if rank(back) < rank(place):
+        why = f"95 % of {total} runs in an hour take up to {p95:.3g} s, which {back} allows"
+        return Move(job_type, declared, place, back, why)
+    return None
+
+
+def _fitting(seconds: float) -> str:
+    for name in BY_LENGTH:
+        longest = BUILT_IN[name].longest
+        if longest is None or seconds <= longest:
+            return name
+    raise AssertionError("unreachable: the last of the pools has no longest")

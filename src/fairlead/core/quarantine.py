@@ -1,0 +1,50 @@
+"""Quarantine: a type that has failed for most of an hour waits until somebody has looked at it.
+
+A breaker tries again by itself; a quarantine ends by hand.
+"""
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from fairlead.core.durations import Duration, seconds, words
+from fairlead.core.health import Sums
+from fairlead.errors import ConfigError
+
+KIND = "quarantine"  # of the control; its name is the type's
+LASTING = 0.8  # of the window: the failures must have gone on for so much of it
+
+
+@dataclass(frozen=True, slots=True)
+class Quarantine:
+    """When a type is quarantined: most of at least `minimum` runs failed within `window`, and did so all along."""
+
+    threshold: float = 0.5
+    minimum: int = 20
+    window: Duration = 3600.0
+    enabled: bool = True
+
+    @classmethod
+    def off(cls) -> "Quarantine":
+        """Never by itself; an operator can quarantine the type all the same."""
+        return cls(enabled=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "window", seconds(self.window))
+        if not 0 < self.threshold < 1:
+            raise ConfigError(f"Quarantine(threshold={self.threshold!r}) must be a share between 0 and 1")
+        if self.minimum < 1 or not seconds(self.window) > 0:
+            raise ConfigError("Quarantine(minimum=…) must be at least 1, and the window longer than nothing")
+
+    def stored(self) -> dict[str, Any]:
+        """The policy as data, from which `Quarantine(**data)` is made again."""
+        return asdict(self)
+
+
+def why_quarantined(policy: Quarantine, sums: Sums) -> str | None:
+    """Why a type must wait for somebody to look at it, in words; None if it need not."""
+    window = seconds(policy.window)
+    if not policy.enabled or sums.total < policy.minimum or sums.counted_for < LASTING * window:
+        return None
+    if sums.bad <= policy.threshold * sums.total:
+        return None
+    return f"{sums.bad} of {sums.total} runs failed within {words(window)}"

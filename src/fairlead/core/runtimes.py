@@ -1,0 +1,48 @@
+"""How long jobs of a type run, counted in buckets: eight to each doubling, so that a percentile is exact to 12 %.
+
+Buckets begin at whole sixteenths of powers of two, so 1 second and 60 seconds are both borders of buckets.
+"""
+
+from collections.abc import Mapping
+from math import frexp, ldexp
+from typing import NamedTuple
+
+PARTS = 8
+SHORTEST = 0.000_1
+LONGEST = 1e8
+
+
+class RunCount(NamedTuple):
+    """So many runs of a type fell into a bucket, and took so many seconds together."""
+
+    type: str
+    bucket: int
+    runs: int
+    seconds: float
+
+
+def bucket_of(seconds: float) -> int:
+    """The bucket of a duration."""
+    part, power = frexp(min(max(seconds, SHORTEST), LONGEST))
+    return power * PARTS + int(part * 2 * PARTS) - PARTS
+
+
+def begin_of(bucket: int) -> float:
+    """The shortest duration of a bucket."""
+    power, part = divmod(bucket, PARTS)
+    return ldexp((part + PARTS) / (2 * PARTS), power)
+
+
+def percentile(counts: Mapping[int, int], part: float) -> float:
+    """The duration that this part of the runs did not exceed: the end of the bucket that it falls into."""
+    left = part * sum(counts.values())
+    for bucket in sorted(counts):
+        left -= counts[bucket]
+        if left <= 0:
+            return begin_of(bucket + 1)
+    return 0.0
+
+
+def longer_than(counts: Mapping[int, int], seconds: float) -> int:
+    """How many runs took that long or longer, as far as buckets tell."""
+    return sum(count for bucket, count in counts.items() if begin_of(bucket) >= seconds)

@@ -1,0 +1,159 @@
+"""What follows from an outcome: the one place where a run turns into a state change.
+
+Workers, the recoverer, timeouts and cancellation all come here, and what leaves here goes through `store.settle`.
+"""
+
+from dataclasses import replace
+from random import Random
+from typing import NamedTuple
+
+from fairlead.core import states
+from fairlead.core.cancel import cancel_error
+from fairlead.core.durations import seconds
+from fairlead.core.failure import CRASH_LIMIT as CRASH_LIMIT
+from fairlead.core.failure import FailureClass, Policies, policy_for
+from fairlead.core.fingerprint import fingerprint
+from fairlead.core.model import Claim, Ending, ErrorInfo, Held, Outcome, Settlement
+from fairlead.core.retry import LONGEST_DELAY, Retry, retry_delay, wait
+from fairlead.core.states import State
+
+MOST_SPREAD = 1.1  # jobs that were told the same time to come back arrive over a tenth more than that
+LOST = "LeaseLost"
+LOST_FINGERPRINT = fingerprint(LOST)
+
+Policy = Retry | Policies
+
+
+class Relief(NamedTuple):
+    """What a failure is spared, and what its retry has to wait for, for reasons beyond its own job.
+
+    A dependency that is known to be away is nobody's attempt: `excused`. `at_least` is what the tenant's retry budget
+    asks for.
+    """
+
+    excused: bool = False
+    at_least: float = 0.0
+
+
+def settle(
+    job: Claim | Held, outcome: Outcome, policy: Policy, rng: Random, relief: Relief | None = None
+) -> Settlement:
+    """Decide the next state of a job whose run, or whose wait, ended in `outcome`."""
+    decide = _DECISIONS[outcome.ending] if job.cancel is None else _HEEDING[outcome.ending]
+    settlement = decide(job, outcome, policy, rng)
+    if relief is not None and settlement.state in (State.RETRYING, State.DEAD):
+        _relieve(settlement, job, policy_for(policy, _failure(outcome)), relief, rng)
+    states.require(settlement.hold.state, settlement.state)
+    return settlement
+
+
+def heed(settlement: Settlement, job: Held) -> Settlement | None:
+    """Decide again about a run that somebody asked to cancel after the first decision; None where that is not why."""
+    if job.cancel is None or job.hold._replace(cancelled=False) != settlement.hold:
+        return None
+    outcome = Outcome(settlement.ending, settlement.result, settlement.error)
+    return settle(job, outcome, Policies(), Random(0))
+
+
+def _succeed(job: Claim | Held, outcome: Outcome, policy: Policy, rng: Random) -> Settlement:
+    return _settlement(job, outcome, State.SUCCEEDED)
+
+
+def _fail(job: Claim | Held, outcome: Outcome, policy: Policy, rng: Random) -> Settlement:
+    failure, error = _failure(outcome), outcome.error
+    after, at_least = None, 0.0
+    if error is not None and error.retry_after is not None:
+        if failure is FailureClass.DEPENDENCY:
+            at_least = error.retry_after * rng.uniform(1, MOST_SPREAD)
+        else:
+            after = error.retry_after
+    delay = retry_delay(policy_for(policy, failure), job.attempt, job.age, rng, after, at_least)
+    settlement = _settlement(job, outcome, State.DEAD if delay is None else State.RETRYING)
+    settlement.delay = delay or 0.0
+    return settlement
+
+
+def _relieve(settlement: Settlement, job: Claim | Held, policy: Retry, relief: Relief, rng: Random) -> None:
+    """Neither an excuse nor a longer wait lets a job live beyond its `max_age`, and a longer wait never ends it."""
+    if relief.excused:
+        delay = wait(policy, job.attempt, job.age, rng) if settlement.state is State.DEAD else settlement.delay
+        if delay is None:
+            return
+        settlement.state, settlement.attempt, settlement.delay = State.RETRYING, job.attempt - 1, delay
+    if settlement.state is State.RETRYING and relief.at_least > settlement.delay:
+        latest = LONGEST_DELAY if policy.max_age is None else max(0.0, seconds(policy.max_age) - job.age)
+        settlement.delay = max(settlement.delay, min(relief.at_least, latest))
+
+
+def _failure(outcome: Outcome) -> FailureClass:
+    if outcome.ending is Ending.TIMED_OUT:
+        return FailureClass.TIMEOUT
+    return (outcome.error and outcome.error.failure) or FailureClass.APPLICATION
+
+
+def _snooze(job: Claim | Held, outcome: Outcome, policy: Policy, rng: Random) -> Settlement:
+    """A handler that wants to run later has not failed: it gets its attempt back."""
+    settlement = _settlement(job, outcome, State.SCHEDULED)
+    settlement.attempt, settlement.error = job.attempt - 1, None
+    settlement.delay = (outcome.error and outcome.error.retry_after) or 0.0
+    return settlement
+
+
+def _release(job: Claim | Held, outcome: Outcome, policy: Policy, rng: Random) -> Settlement:
+    """A worker that stops gives the job back as if it had not taken it."""
+    settlement = _settlement(job, outcome, State.READY)
+    settlement.attempt = job.attempt - 1
+    return settlement
+
+
+def _lose(job: Claim | Held, outcome: Outcome, policy: Policy, rng: Random) -> Settlement:
+    """A lost lease burns no attempt, but a job that takes its workers down with it ends after CRASH_LIMIT of them."""
+    crashes = job.crashes + 1
+    settlement = _settlement(job, outcome, State.DEAD if crashes >= CRASH_LIMIT else State.READY)
+    settlement.attempt, settlement.crashes = job.attempt - 1, crashes
+    message = f"the worker that ran this job was lost ({crashes} of at most {CRASH_LIMIT} times)"
+    settlement.error = ErrorInfo(LOST, message, failure=FailureClass.CRASH, fingerprint=LOST_FINGERPRINT)
+    return settlement
+
+
+def _heed(job: Claim | Held, outcome: Outcome, policy: Policy, rng: Random) -> Settlement:
+    """A job that was to be cancelled is not run again: however its run ended, unless well, it is cancelled."""
+    assert job.cancel is not None
+    settlement = _settlement(job, outcome, State.CANCELLED)
+    settlement.error = settlement.error or _marked(cancel_error(job.cancel))
+    return settlement
+
+
+def _cancel(job: Claim | Held, outcome: Outcome, policy: Policy, rng: Random) -> Settlement:
+    return _settlement(job, outcome, State.CANCELLED)
+
+
+def _expire(job: Claim | Held, outcome: Outcome, policy: Policy, rng: Random) -> Settlement:
+    return _settlement(job, outcome, State.EXPIRED)
+
+
+def _settlement(job: Claim | Held, outcome: Outcome, state: State) -> Settlement:
+    return Settlement(
+        job.id, job.hold, state, job.attempt, job.crashes, outcome.ending, 0.0, outcome.result, _marked(outcome.error)
+    )
+
+
+def _marked(error: ErrorInfo | None) -> ErrorInfo | None:
+    """The error with a fingerprint, whoever described it."""
+    if error is None or error.fingerprint:
+        return error
+    return replace(error, fingerprint=fingerprint(error.type, error.message))
+
+
+_DECISIONS = {
+    Ending.SUCCEEDED: _succeed,
+    Ending.FAILED: _fail,
+    Ending.TIMED_OUT: _fail,
+    Ending.SNOOZED: _snooze,
+    Ending.DISCARDED: _cancel,
+    Ending.RELEASED: _release,
+    Ending.LOST: _lose,
+    Ending.CANCELLED: _cancel,
+    Ending.EXPIRED: _expire,
+}
+_HEEDING = {ending: _succeed if ending is Ending.SUCCEEDED else _heed for ending in Ending}

@@ -1,0 +1,277 @@
+"""A share: the account of whoever competes for slots, and the heap of those who compete below it.
+
+A share's *virtual time* is the slot-seconds it was charged, divided by its weight. Jobs are charged in advance, by an
+estimate; `unearned` is the part of that which has not run yet in this worker.
+
+A share's *floor* is where those begin that get work: the least virtual time of the busy ones below, less what is
+unearned of it, so that an estimate that turns out too long is held against nobody. It never falls. When nobody was
+busy, it rises to the highest that anybody had reached: what was used while nobody else wanted it is not held against
+anybody either.
+
+`virtual` is what the store said last, raised to `begin` if the share became busy since, plus `pending`, which the store
+has not been told. Other workers charge the same account; adding what is pending to what the store says makes the
+result independent of the order.
+"""
+
+from heapq import heapify, heappop, heappush, heapreplace
+from itertools import count
+from math import ceil
+from typing import NamedTuple
+
+from fairlead.core.entitlement import effective_weights
+from fairlead.core.model import ActiveLane
+from fairlead.core.tenancy import Standing
+
+AGEING = 60.0  # a job that waits so many seconds longer overtakes one of the next higher priority
+NEVER = float("inf")
+SLACK = 1_000  # entries out of date that a heap may hold beyond twice its busy ones
+
+Entry = tuple[float, float, int, "Share"]
+_numbers = count()
+
+
+class Charge(NamedTuple):
+    """What the store is told of an account: raise its virtual time to `begin`, then by `virtual`; raise its floor."""
+
+    pool: str
+    account: str
+    begin: float
+    virtual: float
+    floor: float
+
+
+class Balance(NamedTuple):
+    """What the store says of an account."""
+
+    pool: str
+    account: str
+    virtual: float
+    floor: float
+
+
+def rank(active: ActiveLane) -> float:
+    """The order of urgency, lowest first: the priority, improved by waiting."""
+    return active.lane.priority * AGEING + active.since
+
+
+class Share:
+    """A pool, a party of it, or a tenant of a group. Tenants have lanes, the others have shares below them."""
+
+    __slots__ = (
+        "account",
+        "begin",
+        "below",
+        "busy",
+        "counts",
+        "floor",
+        "heap",
+        "lanes",
+        "number",
+        "parent",
+        "peak",
+        "pending",
+        "pool",
+        "standing",
+        "told_floor",
+        "unearned",
+        "virtual",
+        "weighed",
+        "weight",
+        "weights",
+    )
+
+    def __init__(self, pool: str, account: str, parent: "Share | None", standing: Standing) -> None:
+        self.pool = pool
+        self.account = account
+        self.parent = parent
+        self.standing = standing
+        self.virtual = self.begin = self.pending = self.unearned = 0.0
+        self.floor = self.told_floor = self.peak = 0.0
+        self.busy = False
+        self.number = 0  # of its entry in the heap above that counts
+        self.lanes: dict[int, ActiveLane] = {}
+        self.heap: list[Entry] = []
+        self.counts: dict[Standing, int] = {}  # of the busy ones below
+        self.below = 0  # how many they are
+        self.weights: dict[Standing, float] = {}  # theirs; empty: to be found again
+        self.weight = standing.weight
+        self.weighed: dict[Standing, float] | None = None  # the weights above that `weight` was taken from
+
+    def enter(self) -> None:
+        """It has work: it competes, and begins no lower than the floor."""
+        if self.busy or self.parent is None:
+            return
+        floor = self.parent.settle_floor()
+        if self.virtual < floor:
+            self.begin = floor
+            self.virtual = floor + self.pending if self.pending > 0 else floor
+        self.busy = True
+        self.parent.count(self.standing, 1)
+        self.push()
+        self.parent.enter()
+
+    def leave(self) -> None:
+        """It has no work any more."""
+        if not self.busy or self.parent is None:
+            return
+        self.busy = False
+        self._mark_peak()
+        self.parent.count(self.standing, -1)
+        if self.parent.below == 0:
+            self.parent.leave()
+
+    def count(self, standing: Standing, change: int) -> None:
+        """One more or one fewer below competes with this standing."""
+        number = self.counts.get(standing, 0) + change
+        self.below += change
+        if number:
+            self.counts[standing] = number
+        else:
+            del self.counts[standing]
+        self.weights = {}
+
+    def settle_floor(self) -> float:
+        """The floor as of now."""
+        if self.first() is None:
+            self.floor = max(self.floor, self.peak)
+        return self.floor
+
+    def push(self) -> None:
+        """Take a place among the others."""
+        assert self.parent is not None
+        heap = self.parent.heap
+        heappush(heap, self._entry())
+        if len(heap) > SLACK and len(heap) > SLACK + 2 * self.parent.below:
+            self.parent.heap = [entry for entry in heap if entry[3].busy and entry[2] == entry[3].number]
+            heapify(self.parent.heap)
+
+    def advance(self, slot_seconds: float) -> None:
+        """Charge the first of the heap in advance; it finds its new place."""
+        assert self.parent is not None
+        self._charge(slot_seconds)
+        self.unearned += slot_seconds
+        heapreplace(self.parent.heap, self._entry())
+
+    def correct(self, slot_seconds: float, unearned: float) -> None:
+        """Charge, or give back if it is less than nothing, and change what is unearned."""
+        before = self.virtual
+        self._charge(slot_seconds)
+        self.unearned = max(0.0, self.unearned + unearned)
+        if not self.busy:
+            self._mark_peak()
+        elif self.virtual != before:
+            self.push()
+
+    def hear(self, virtual: float, floor: float) -> None:
+        """The store says that the account stands so."""
+        self.floor = max(self.floor, floor)
+        heard = max(virtual, self.begin) + self.pending
+        if heard != self.virtual:
+            self.virtual = heard
+            if self.busy:
+                self.push()
+
+    def tell(self) -> Charge | None:
+        """What the store has to be told; it counts as told from now on."""
+        if not self.pending and not self.begin and self.floor <= self.told_floor:
+            return None
+        charge = Charge(self.pool, self.account, self.begin, self.pending, self.floor)
+        self.begin = self.pending = 0.0
+        self.told_floor = self.floor
+        return charge
+
+    def untell(self, charge: Charge) -> None:
+        """The store may not have heard it."""
+        self.begin = max(self.begin, charge.begin)
+        self.pending += charge.virtual
+        self.told_floor = 0.0
+
+    def first(self) -> "Share | None":
+        """The busy one below with the least virtual time; the floor follows it."""
+        heap = self.heap
+        while heap:
+            _, _, number, share = heap[0]
+            if share.busy and number == share.number:
+                earned = share.earned
+                if earned > self.floor:
+                    self.floor = earned
+                return share
+            heappop(heap)
+        return None
+
+    def bound(self) -> float:
+        """The virtual time up to which the first stays first."""
+        heap = self.heap
+        if len(heap) < 2:
+            return NEVER
+        return heap[1][0] if len(heap) == 2 else min(heap[1][0], heap[2][0])
+
+    def run_length(self, cost: float, most: int) -> int:
+        """How many jobs of that cost it gets, as the first, before another one is first."""
+        assert self.parent is not None
+        self._weigh()
+        ahead = (self.parent.bound() - self.virtual) * self.weight / cost
+        return most if ahead >= most else max(1, ceil(ahead))
+
+    @property
+    def earned(self) -> float:
+        """Its virtual time without what was charged for time that has not run yet."""
+        if not self.unearned:
+            return self.virtual
+        self._weigh()
+        return self.virtual - self.unearned / self.weight
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether it is as good as unknown: it has no work, nothing to tell, and owes nothing."""
+        if self.busy or self.pending or self.begin or self.unearned:
+            return False
+        return self.parent is not None and self.virtual <= self.parent.floor
+
+    def most_urgent(self) -> ActiveLane:
+        """The lane that goes next."""
+        if len(self.lanes) == 1:
+            return next(iter(self.lanes.values()))
+        return min(self.lanes.values(), key=rank)
+
+    def _weigh(self) -> None:
+        """Find the weight that gives it its minimum and its cap among those who are busy."""
+        assert self.parent is not None
+        if self.weighed is self.parent.weights:
+            return
+        if not self.parent.weights and self.parent.counts:
+            self.parent.weights = effective_weights(self.parent.counts)
+        self.weighed = self.parent.weights
+        self.weight = self.weighed.get(self.standing, self.standing.weight)
+
+    def _charge(self, slot_seconds: float) -> None:
+        self._weigh()
+        virtual = slot_seconds / self.weight
+        self.virtual += virtual
+        self.pending += virtual
+
+    def _mark_peak(self) -> None:
+        assert self.parent is not None
+        self.parent.peak = max(self.parent.peak, self.earned)
+
+    def _entry(self) -> Entry:
+        since = self.most_urgent().since if self.lanes else 0.0
+        self.number = next(_numbers)
+        return (self.virtual, since, self.number, self)
+
+
+class PoolShare(Share):
+    """A pool among the pools of this worker: its own virtual time concerns nobody else, the floor below it does."""
+
+    __slots__ = ()
+
+    def hear(self, virtual: float, floor: float) -> None:
+        """Only the floor is shared."""
+        self.floor = max(self.floor, floor)
+
+    def tell(self) -> Charge | None:
+        """Only the floor is shared."""
+        if self.floor <= self.told_floor:
+            return None
+        self.told_floor = self.floor
+        return Charge(self.pool, self.account, 0.0, 0.0, self.floor)

@@ -1,0 +1,121 @@
+"""What a worker has used: jobs handed out, running and ended, turned into slot-seconds.
+
+The end of a job only appends to a list; the rest is done for all of them from time to time.
+
+The rule for what a tenant should have been charged: for each job that has ended, the time it ran; for each that has
+not, its estimate, or the time it has run if that is longer. `settle` finds the difference to what it was charged, so
+an error in an estimate lasts as long as the job, and a job that outlives its estimate is charged as it goes on.
+"""
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from fairlead.core.estimates import Estimates
+from fairlead.core.model import Lane
+from fairlead.core.runtimes import RunCount, bucket_of
+
+SAMPLE = 1_000  # runs of which the buckets are counted, each for as many others, where more have ended
+
+
+class Usage(NamedTuple):
+    """What became of a lane's jobs since the last time, in slot-seconds."""
+
+    lane: Lane
+    charge: float  # to be charged now; less than nothing is given back
+    unearned: float  # the change of what was charged for time that has not run yet
+    delivered: float  # what ran
+
+
+class LaneTally:
+    """The account of one lane's jobs in this worker."""
+
+    __slots__ = ("charged", "count", "earned", "lane", "seconds", "unearned")
+
+    def __init__(self, lane: Lane) -> None:
+        self.lane = lane
+        self.charged = 0.0  # for the jobs that have not ended
+        self.earned = 0.0  # the part of it that had run at the last settlement
+        self.unearned = 0.0
+        self.count = 0  # jobs that have ended since the last settlement
+        self.seconds = 0.0  # how long they ran
+
+    def settle(self, due: float, earned: float) -> Usage:
+        """Compare with what is due for the jobs that have not ended, and with what of it has run."""
+        unearned = due - earned
+        usage = Usage(
+            self.lane,
+            charge=self.seconds + due - self.charged,
+            unearned=unearned - self.unearned,
+            delivered=self.seconds + earned - self.earned,
+        )
+        self.charged, self.earned, self.unearned = due, earned, unearned
+        self.count, self.seconds = 0, 0.0
+        return usage
+
+
+class Tally:
+    """The accounts of all lanes that this worker has jobs of."""
+
+    def __init__(self, estimates: Estimates | None = None) -> None:
+        self.estimates = Estimates() if estimates is None else estimates
+        self._lanes: dict[int, LaneTally] = {}
+        self._ended: list[tuple[Lane, float]] = []
+        self._runs: dict[tuple[str, int], tuple[int, float]] = {}
+
+    def started(self, lane: Lane, count: int, cost: float) -> None:
+        """So many jobs were handed out, each charged the cost."""
+        tally = self._of(lane)
+        tally.charged += count * cost
+        tally.unearned += count * cost
+
+    def ended(self, lane: Lane, ran: float) -> None:
+        """A job has run so long."""
+        self._ended.append((lane, ran))
+
+    def settle(self, running: Iterable[tuple[Lane, float]]) -> list[Usage]:
+        """What to charge, given the jobs in this worker's hands and for how long each has run."""
+        self._sort_ended()
+        self._learn()
+        due: dict[int, float] = {}
+        earned: dict[int, float] = {}
+        for lane, ran in running:
+            key = self._of(lane).lane.id
+            due[key] = due.get(key, 0.0) + max(ran, self.estimates.of(lane.pool, lane.type))
+            earned[key] = earned.get(key, 0.0) + ran
+        usages = [tally.settle(due.get(key, 0.0), earned.get(key, 0.0)) for key, tally in self._lanes.items()]
+        self._lanes = {key: tally for key, tally in self._lanes.items() if key in due}
+        return usages
+
+    def take_runs(self) -> list[RunCount]:
+        """How long jobs ran, since the last time."""
+        runs, self._runs = self._runs, {}
+        return [RunCount(job_type, bucket, count, seconds) for (job_type, bucket), (count, seconds) in runs.items()]
+
+    def _sort_ended(self) -> None:
+        ended, self._ended = self._ended, []
+        tally = None
+        for lane, ran in ended:
+            if tally is None or tally.lane is not lane:
+                tally = self._of(lane)
+            tally.count += 1
+            tally.seconds += ran
+        each = 1 + len(ended) // SAMPLE
+        for lane, ran in ended[::each]:
+            key = (lane.type, bucket_of(ran))
+            count, seconds = self._runs.get(key, (0, 0.0))
+            self._runs[key] = (count + each, seconds + ran * each)
+
+    def _learn(self) -> None:
+        ended: dict[str, tuple[int, float]] = {}
+        for tally in self._lanes.values():
+            if tally.count:
+                count, seconds = ended.get(tally.lane.type, (0, 0.0))
+                ended[tally.lane.type] = (count + tally.count, seconds + tally.seconds)
+        for job_type, (count, seconds) in ended.items():
+            self.estimates.learn(job_type, count, seconds)
+
+    def _of(self, lane: Lane) -> LaneTally:
+        tally = self._lanes.get(lane.id)
+        if tally is None:
+            tally = self._lanes[lane.id] = LaneTally(lane)
+        return tally

@@ -1,0 +1,127 @@
+"""Is it a backlog, a broken dependency, or too few workers: the state of the system in one sentence.
+
+The sentence names the worst of what was found; hints say what to do about each. Thresholds are those of a person who
+looks at the page at night: a minute of waiting with free slots is odd, without any it is a lack of workers.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from fairlead.core.durations import words
+
+LONG = 60.0  # seconds that a ready job may wait before it is worth a word
+FULL = 0.9  # the share of slots in use from which a pool counts as full
+FAILING = 0.5  # the share of runs that fail from which failures are the topic
+FEW = 10  # runs below which shares mean nothing
+
+
+class Level(StrEnum):
+    """How bad it is."""
+
+    OK = "ok"
+    WARNING = "warning"
+    PROBLEM = "problem"
+
+
+@dataclass(frozen=True, slots=True)
+class PoolLook:
+    """One pool as it matters for the verdict."""
+
+    pool: str
+    ready: int
+    oldest: float | None
+    workers: int
+    slots: int
+    running: int  # slots in use, which its workers may use for other pools too
+    runs: int = 0  # jobs of this pool that run
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """All that the verdict is about. `ended` counts what ended lately by state; `closed` are reasons in words."""
+
+    pools: Sequence[PoolLook]
+    ended: dict[str, int]
+    closed: Sequence[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Health:
+    """The verdict."""
+
+    level: Level
+    sentence: str
+    hints: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Finding:
+    level: Level
+    sentence: str
+    hint: str
+
+
+def verdict(look: Look) -> Health:
+    """The worst first; what else was found follows as hints."""
+    found = [*_closed(look.closed), *_pools(look.pools), *_failures(look.ended)]
+    found.sort(key=lambda item: item.level is not Level.PROBLEM)
+    if not found:
+        return Health(Level.OK, _all_well(look), ())
+    first, others = found[0], found[1:]
+    return Health(first.level, first.sentence, (first.hint, *(f"{item.sentence} {item.hint}" for item in others)))
+
+
+def _all_well(look: Look) -> str:
+    runs, ready = sum(pool.runs for pool in look.pools), sum(pool.ready for pool in look.pools)
+    if not any(pool.workers for pool in look.pools):
+        return "All is well: nothing waits, and no worker runs."
+    verb = "job runs" if runs == 1 else "jobs run"
+    return f"All is well: {runs:,} {verb} and {ready:,} wait, none for long."
+
+
+def _closed(reasons: Iterable[str]) -> Iterable[_Finding]:
+    for reason in reasons:
+        yield _Finding(Level.WARNING, f"{reason[:1].upper()}{reason[1:]}.", "Its jobs wait until that ends.")
+
+
+def _pools(pools: Iterable[PoolLook]) -> Iterable[_Finding]:
+    for pool in pools:
+        if pool.ready and not pool.workers:
+            yield _Finding(
+                Level.PROBLEM,
+                f"No worker serves the pool {pool.pool}, where {_wait(pool.ready)}.",
+                f"Start one: fairlead worker APP --pool {pool.pool}.",
+            )
+        elif pool.oldest is not None and pool.oldest > LONG:
+            yield _waiting(pool, pool.oldest)
+
+
+def _waiting(pool: PoolLook, oldest: float) -> _Finding:
+    waits = f"{_wait(pool.ready)} in the pool {pool.pool}, the first for {words(round(oldest))}"
+    if pool.slots and pool.running >= FULL * pool.slots:
+        return _Finding(
+            Level.PROBLEM,
+            f"Too few workers: {waits}, and {pool.running:,} of {pool.slots:,} slots are busy.",
+            "Start more workers, or look which tenant or type fills the slots.",
+        )
+    return _Finding(
+        Level.WARNING,
+        f"A backlog: {waits}, though slots are free.",
+        "The type may be unknown to the workers that run, paused or limited; the page of a job says why it waits.",
+    )
+
+
+def _wait(jobs: int) -> str:
+    return "1 job waits" if jobs == 1 else f"{jobs:,} jobs wait"
+
+
+def _failures(ended: dict[str, int]) -> Iterable[_Finding]:
+    failed = ended.get("retrying", 0) + ended.get("dead", 0)
+    runs = failed + ended.get("succeeded", 0)
+    if runs >= FEW and failed >= FAILING * runs:
+        yield _Finding(
+            Level.PROBLEM,
+            f"Most jobs fail: {failed:,} of the last {runs:,} runs.",
+            "Look at the dead letters and at the errors of retrying jobs; a dependency may be down.",
+        )

@@ -1,0 +1,66 @@
+"""The only module that names adapters: from a database URL to a store."""
+
+from collections.abc import Callable
+from time import time
+
+from fairlead.errors import ConfigError
+from fairlead.ports.store import LeaseBook, Store
+
+HELP = "write it like sqlite:///jobs.db, sqlite:///:memory: or postgresql://user@host:5432/database"
+
+
+def make_store(url: str, clock: Callable[[], float] = time) -> Store:
+    """The store behind a URL, not yet open. `clock` is SQLite's now; PostgreSQL has its own."""
+    if _is_postgres(url):
+        from fairlead.stores.postgres.store import PostgresStore
+
+        return PostgresStore(url)
+    from fairlead.stores.sqlite.store import SqliteStore
+
+    return SqliteStore(url, clock)
+
+
+def make_lease_book(url: str, store: Store | None = None) -> LeaseBook:
+    """The blocking side of the store that renews leases; a store in memory shares its own."""
+    if _is_postgres(url):
+        from fairlead.stores.postgres.leasebook import PostgresLeaseBook
+
+        return PostgresLeaseBook(url)
+    from fairlead.stores.sqlite.leasebook import SqliteLeaseBook
+    from fairlead.stores.sqlite.store import SqliteStore
+
+    return store.lease_book() if isinstance(store, SqliteStore) else SqliteLeaseBook(url)
+
+
+async def migrate(url: str) -> list[str]:
+    """Bring the schema up to date; returns the names of what was applied."""
+    if _is_postgres(url):
+        from fairlead.stores.postgres.migrate import migrate as migrate_postgres
+
+        return await migrate_postgres(url)
+    from fairlead.stores.sqlite.migrate import migrate as migrate_sqlite
+
+    return await migrate_sqlite(url)
+
+
+def shown(url: str) -> str:
+    """The URL without its password."""
+    if _is_postgres(url):
+        from fairlead.stores.postgres.connection import hide_password
+
+        return hide_password(url)
+    return url
+
+
+def is_in_memory(url: str) -> bool:
+    """Whether the store lives and dies with this process."""
+    return url.split("?")[0] in ("sqlite://", "sqlite:///:memory:")
+
+
+def _is_postgres(url: str) -> bool:
+    scheme = url.partition(":")[0]
+    if scheme in ("postgresql", "postgres"):
+        return True
+    if scheme == "sqlite":
+        return False
+    raise ConfigError(f"a database URL cannot begin with {scheme!r}; {HELP}")
