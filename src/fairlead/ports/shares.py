@@ -1,0 +1,60 @@
+"""What a store does for fair share: accounts, the ledger, and how long types run.
+
+Workers charge accounts and read what others have charged, on their own time and never within a claim. Charges add up,
+whatever their order; one that was told twice, or never, after a cut is an error of fairness for a moment and of nothing
+else. So these writes need no guard. What was delivered goes to the ledger in the same manner.
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple, Protocol
+
+from fairlead.core.ledger import Delivery, Entry, Line, Unsettled
+from fairlead.core.model import Lane
+from fairlead.core.runtimes import RunCount
+from fairlead.core.share import Balance, Charge
+
+
+class Exchanged(NamedTuple):
+    """The accounts that were charged since an instant, and the instant to ask from next time."""
+
+    balances: list[Balance]
+    now: float
+
+
+class LaneDepth(NamedTuple):
+    """A lane with ready jobs, when the first of them became ready, and how many there are."""
+
+    lane: Lane
+    since: float
+    depth: int
+
+
+class ShareStore(Protocol):
+    """The verbs about fair share, a part of every store."""
+
+    async def exchange_shares(self, charges: Sequence[Charge], since: float) -> Exchanged:
+        """Charge the accounts, and read those that anybody has charged since an instant of the store's clock."""
+
+    async def record_usage(self, deliveries: Sequence[Delivery], runs: Sequence[RunCount]) -> None:
+        """Add what was delivered to the ledger of this minute, and runs to those of this hour."""
+
+    async def lane_depths(self, most: int) -> list[LaneDepth]:
+        """The lanes that have ready jobs, and how many; none is counted further than to `most`."""
+
+    async def unsettled_ledger(self, window: float) -> tuple[list[Unsettled], int]:
+        """What was delivered within so many seconds and has not been looked at; and which minute it is."""
+
+    async def settle_ledger(self, entries: Sequence[Entry]) -> None:
+        """Write what was due, for the entries that nobody else has settled meanwhile."""
+
+    async def ledger(self, window: float) -> list[Line]:
+        """What each tenant was due and got in each pool within the last so many seconds."""
+
+    async def tenant_ledger(self, tenant: str, window: float) -> list[Line]:
+        """What one tenant was due and got, minute by minute, the newest first."""
+
+    async def run_counts(self, window: float) -> list[RunCount]:
+        """How long the types ran within the last so many seconds, in whole hours."""
+
+    async def prune_shares(self, keep: float) -> None:
+        """Remove what is older than so many seconds from the ledger and the runs, and accounts unused for so long."""

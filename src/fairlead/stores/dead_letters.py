@@ -1,0 +1,177 @@
+"""The verbs about dead letters and the audit, alike for every store: scripts that it runs in one transaction each.
+
+A revival needs its idempotency key before it may be live. The keys go through the same statements as those of a
+submission, after the job's own key was released: a submitter who has just read that key as free, since its job was
+dead, finds it gone when it takes over, reads again, and finds the revived job. Whoever commits first has the key.
+
+What an operator does and the audit entry about it are one transaction, so that there is neither without the other. The
+audit comes last: its lock is held for the shortest time.
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from fairlead.core.audit import AuditEntry, AuditHead, AuditNote, next_entry
+from fairlead.core.model import DeadGroup, JobFilter, Lane, NewJob, Scope, Unique
+from fairlead.core.replay import Amendment, DeadHold, Refusal, Revival, Revived
+from fairlead.core.states import State
+from fairlead.core.unique import split_repeats
+from fairlead.stores import rows
+from fairlead.stores.enqueue import Ask, Step, claim_keys
+from fairlead.stores.lanes import ensure_lanes
+from fairlead.stores.statements import Script, Statements
+
+
+class DeadLetterVerbs(Statements):
+    """The verbs, over the statements of a store."""
+
+    async def dead_groups(self, wanted: JobFilter, limit: int) -> list[DeadGroup]:
+        """Dead jobs by type and fingerprint, the largest group first."""
+        found = await self._ask("dead_groups", limit=limit, **rows.filter_row(wanted))
+        return [rows.group_of(row) for row in found]
+
+    async def dead_trend(self, wanted: JobFilter, width: float, parts: int) -> dict[tuple[str | None, str], list[int]]:
+        """How many died in each of the last parts of time, oldest first, by fingerprint and type."""
+        found: dict[tuple[str | None, str], list[int]] = {}
+        for row in await self._ask("dead_trend", width=width, parts=parts, **rows.filter_row(wanted)):
+            found.setdefault((row[0], row[1]), [0] * parts)[parts - 1 - row[2]] = row[3]
+        return found
+
+    async def revive(self, revivals: Sequence[Revival], note: AuditNote) -> Revived:
+        """Make dead jobs ready again where they are still what was seen and their key is not another job's."""
+        return await self._transact(lambda: revive_script(revivals, note))
+
+    async def amend_dead(self, amendments: Sequence[Amendment], note: AuditNote) -> set[str]:
+        """Replace the payload of dead jobs that are still what was seen; returns their ids."""
+        return await self._transact(lambda: _amend(amendments, note))
+
+    async def cancel_dead(self, holds: Sequence[DeadHold], note: AuditNote) -> set[str]:
+        """Make dead jobs cancelled that are still what was seen; returns their ids."""
+        return await self._transact(lambda: _cancel(holds, note))
+
+    async def purge_dead(self, wanted: JobFilter, older_than: float, limit: int, note: AuditNote) -> int:
+        """Remove up to `limit` dead jobs that died so many seconds ago, with their attempts; returns how many."""
+        return await self._transact(lambda: _purge(wanted, older_than, limit, note))
+
+    async def append_audit(self, note: AuditNote, jobs: Sequence[str] = ()) -> AuditEntry:
+        """Write an entry about these jobs at the end of the chain."""
+        return await self._transact(lambda: append_script(note, jobs))
+
+    async def read_audit(self, limit: int, cursor: int | None = None, job_id: str | None = None) -> list[AuditEntry]:
+        """Entries, newest first, of one job or of all."""
+        name = "read_audit" if job_id is None else "read_audit_of"
+        found = await self._ask(name, limit=limit, cursor=cursor, job_id=job_id)
+        return [AuditEntry(*row) for row in found]
+
+    async def audit_head(self) -> AuditHead:
+        """Where the chain ends."""
+        found = await self._ask("read_audit_head")
+        return AuditHead(*found[0]) if found else AuditHead(0, "")
+
+
+def revive_script(revivals: Sequence[Revival], note: AuditNote) -> Script[Revived]:
+    """Look which are still dead, take their keys, move the jobs, and write it down."""
+    once = list({item.hold: item for item in revivals}.values())
+    timely, refused = yield from _still_dead(once)
+    taken = yield from _take_keys([_keyed(item) for item in timely if item.key is not None])
+    refused |= dict.fromkeys(taken, Refusal.KEY_TAKEN)
+    free = [item for item in timely if item.id not in taken]
+    ids: set[str] = set()
+    if free:
+        yield from _insert_lanes(item.lane for item in free if item.payload is not None)
+        ids = {row[0] for row in (yield Step("revive", [_revival_row(item) for item in free]))}
+        yield from append_script(_counted(note, ids), sorted(ids))
+    return Revived(frozenset(ids), refused)
+
+
+def append_script(note: AuditNote, jobs: Iterable[str] = ()) -> Script[AuditEntry]:
+    """Lock the head, write the entry that follows it, and move the head."""
+    ((last, hash_, now),) = yield Ask("lock_audit", {})
+    entry = next_entry(note, AuditHead(last, hash_), now)
+    yield Ask("append_audit", rows.audit_row(entry))
+    yield Ask("move_audit_head", {"id": entry.id, "hash": entry.hash})
+    marks = [{"job_id": job_id, "audit_id": entry.id} for job_id in jobs]
+    if marks:
+        yield Step("mark_audit", marks)
+    return entry
+
+
+def _amend(amendments: Sequence[Amendment], note: AuditNote) -> Script[set[str]]:
+    yield from _insert_lanes(item.lane for item in amendments)
+    batch = [{**_hold_row(item.hold), "lane": item.lane.id, "payload": item.payload} for item in amendments]
+    return (yield from _change("amend_dead", batch, note))
+
+
+def _cancel(holds: Sequence[DeadHold], note: AuditNote) -> Script[set[str]]:
+    batch = [{**_hold_row(hold), "state": State.CANCELLED.value} for hold in holds]
+    return (yield from _change("cancel_dead", batch, note))
+
+
+def _purge(wanted: JobFilter, older_than: float, limit: int, note: AuditNote) -> Script[int]:
+    found = yield Ask("purge_dead", {**rows.filter_row(wanted), "older_than": older_than, "limit": limit})
+    if found:
+        yield Step("purge_attempts", [{"id": row[0]} for row in found])
+        yield Step("purge_effects", [{"id": row[0]} for row in found])
+        yield from append_script(note.about(count=len(found)))
+    return len(found)
+
+
+def _change(query: str, batch: list[dict[str, Any]], note: AuditNote) -> Script[set[str]]:
+    ids = {row[0] for row in (yield Step(query, batch))} if batch else set()
+    if ids:
+        yield from append_script(_counted(note, ids), sorted(ids))
+    return ids
+
+
+def _still_dead(revivals: Sequence[Revival]) -> Script[tuple[list[Revival], dict[str, Refusal]]]:
+    """Those that hold and would not expire at once; and why the others are refused."""
+    found = (yield Step("lock_dead", [_hold_row(item.hold) for item in revivals])) if revivals else []
+    late = {(row[0], row[1]): bool(row[2]) for row in found}
+    current = [item for item in revivals if (item.id, item.hold.fence) in late]
+    known = {item.id for item in current}
+    refused = {item.id: Refusal.CHANGED for item in revivals if item.id not in known}
+    refused |= {item.id: Refusal.TOO_LATE for item in current if late[item.id, item.hold.fence]}
+    return [item for item in current if item.id not in refused], refused
+
+
+def _take_keys(keyed: Sequence[NewJob]) -> Script[set[str]]:
+    """Make the jobs the holders of their keys; returns those whose key is another's, also in this batch."""
+    first, repeats = split_repeats(keyed)
+    if first:
+        yield Step("release_keys", [_own_key(job) for job in first])
+    existing = yield from claim_keys(first)
+    return existing.keys() | repeats.keys()
+
+
+def _insert_lanes(lanes: Iterable[Lane]) -> Script[None]:
+    known = set(lanes)
+    if known:
+        yield from ensure_lanes(known)
+
+
+def _counted(note: AuditNote, ids: set[str]) -> AuditNote:
+    return note.about(count=len(ids), jobs=sorted(ids))
+
+
+def _keyed(revival: Revival) -> NewJob:
+    """The submission whose key this revival needs. A key that was forgotten was held while the job was live."""
+    assert revival.key is not None
+    return NewJob(revival.id, revival.lane, "", unique=Unique(revival.key, Scope.ACTIVE))
+
+
+def _own_key(job: NewJob) -> dict[str, Any]:
+    assert job.unique is not None
+    return {"tenant": job.lane.tenant, "key": job.unique.key, "job_id": job.id}
+
+
+def _hold_row(hold: DeadHold) -> dict[str, Any]:
+    return {"id": hold.id, "held_state": State.DEAD.value, "fence": hold.fence, "finished_at": hold.finished_at}
+
+
+def _revival_row(revival: Revival) -> dict[str, Any]:
+    return {
+        **_hold_row(revival.hold),
+        "lane": revival.lane.id,
+        "state": revival.state.value,
+        "payload": revival.payload,
+    }

@@ -1,0 +1,42 @@
+"""The verbs about counted runs, alike for every store."""
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from fairlead.core.health import BUCKETS, Count, Counted, Sums
+from fairlead.stores.enqueue import Step
+from fairlead.stores.statements import Script, Statements
+
+
+class HealthVerbs(Statements):
+    """The verbs, over the statements of a store."""
+
+    async def count_runs(self, counts: Sequence[Count]) -> Counted:
+        """Add runs to their subjects, and read what these have in their spans."""
+        return await self._transact(lambda: _count_script(counts))
+
+    async def health_counts(self) -> Counted:
+        """What all subjects have that were counted within their spans."""
+        *found, (*_, now) = await self._ask("read_run_counts")
+        return Counted({row[0]: Sums(*row[1:4]) for row in found}, now)
+
+    async def forget_runs(self, subjects: Iterable[str]) -> None:
+        """Count these subjects from nothing."""
+        await self._run_each("forget_runs", [{"subject": subject} for subject in subjects])
+
+
+def _count_script(counts: Sequence[Count]) -> Script[Counted]:
+    yield Step("count_runs", [_count_row(count) for count in counts])
+    found = yield Step("sum_runs", [{"subject": subject} for subject in sorted({count.subject for count in counts})])
+    return Counted({row[0]: Sums(*row[1:4]) for row in found}, found[0][4])
+
+
+def _count_row(count: Count) -> dict[str, Any]:
+    return {
+        "subject": count.subject,
+        "good": count.good,
+        "bad": count.bad,
+        "span": count.span,
+        "width": count.span / BUCKETS,
+        "ahead": count.ahead,
+    }

@@ -1,0 +1,62 @@
+"""What a store's process knows about lanes. A lane never changes, so nothing here goes stale.
+
+Only lanes with a key of the payload are ever removed from the store. They are known for reading, and forgotten again
+when they are many; whoever submits to one makes sure each time that it is there.
+"""
+
+from collections.abc import Generator, Iterable
+from typing import Any
+
+from fairlead.core.model import Lane, NewJob, distinct_lanes
+from fairlead.stores import rows
+from fairlead.stores.enqueue import Step
+
+MOST_KEYED = 50_000
+
+
+class KnownLanes:
+    """The lanes this process has read or written."""
+
+    def __init__(self) -> None:
+        self._lanes: dict[int, Lane] = {}
+        self._keyed: set[int] = set()
+
+    def __getitem__(self, lane_id: int) -> Lane:
+        return self._lanes[lane_id]
+
+    def add(self, lanes: Iterable[Lane]) -> None:
+        """Remember lanes that are in the store."""
+        for lane in lanes:
+            self._lanes[lane.id] = lane
+            if lane.is_keyed:
+                self._keyed.add(lane.id)
+
+    def trim(self) -> None:
+        """Forget the lanes with keys where they are many."""
+        if len(self._keyed) > MOST_KEYED:
+            for lane_id in self._keyed:
+                del self._lanes[lane_id]
+            self._keyed.clear()
+
+    def new_among(self, jobs: Iterable[NewJob]) -> list[Lane]:
+        """The lanes of these jobs that may not be in the store yet."""
+        return [lane for lane in distinct_lanes(jobs) if lane.id not in self._lanes or lane.is_keyed]
+
+    def unknown_among(self, lane_ids: Iterable[int]) -> list[int]:
+        """The ids that have to be read first."""
+        return [lane_id for lane_id in set(lane_ids) if lane_id not in self._lanes]
+
+
+def ensure_lanes(lanes: Iterable[Lane]) -> Generator[Step, list[Any], None]:
+    """Insert those that are not there, and keep the others from being removed.
+
+    They are read first, since two open transactions that write the same lane would wait for each other.
+    """
+    wanted = {lane.id: lane for lane in lanes}
+    found = yield Step("read_lanes", [{"id": lane_id} for lane_id in wanted])
+    missing = wanted.keys() - {row[0] for row in found}
+    idle = [{"id": row[0]} for row in found if row[7]]
+    if missing:
+        yield Step("insert_lanes", [rows.lane_row(wanted[lane_id]) for lane_id in sorted(missing)])
+    if idle:
+        yield Step("wake_lanes", sorted(idle, key=lambda row: row["id"]))

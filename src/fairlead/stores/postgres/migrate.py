@@ -1,0 +1,55 @@
+"""Applying migrations to PostgreSQL: safe to run twice, and by many at once."""
+
+from typing import Any
+
+import psycopg
+
+from fairlead.stores.migrations import migrations_in, needed_version, require_schema
+from fairlead.stores.postgres import partitions
+from fairlead.stores.postgres.connection import FOLDER, conninfo, query, translating
+
+MIGRATIONS = FOLDER / "migrations"
+LOCK = 4_711_230_001
+
+
+async def migrate(url: str) -> list[str]:
+    """Bring the schema up to date; returns the names of what was applied."""
+    with translating():
+        async with await psycopg.AsyncConnection.connect(conninfo(url), autocommit=True) as connection:
+            applied = await _apply_missing(connection)
+            await partitions.prepare(connection)
+            return applied
+
+
+async def check_schema(connection: psycopg.AsyncConnection[Any]) -> None:
+    """Raise SchemaMismatch unless the schema is the one this version needs."""
+    require_schema(await _current_version(connection), needed_version(MIGRATIONS))
+
+
+async def _apply_missing(connection: psycopg.AsyncConnection[Any]) -> list[str]:
+    applied = []
+    async with connection.transaction():
+        # Held until this transaction ends, so that it works through a pooler in transaction mode.
+        await connection.execute(query("migration_lock"), {"lock": LOCK})
+        found = await _current_version(connection) or 0
+        needed = migrations_in(MIGRATIONS)
+        if found > needed[-1].version:
+            require_schema(found, needed[-1].version)
+        for migration in needed:
+            if migration.version > found:
+                await connection.execute(migration.script.encode())
+                await connection.execute(
+                    query("record_migration"), {"version": migration.version, "name": migration.name}
+                )
+                applied.append(f"{migration.version:04d}_{migration.name}")
+    return applied
+
+
+async def _current_version(connection: psycopg.AsyncConnection[Any]) -> int | None:
+    cursor = await connection.execute(query("schema_exists"))
+    row = await cursor.fetchone()
+    if row is None or row[0] is None:
+        return None
+    cursor = await connection.execute(query("schema_version"))
+    found = await cursor.fetchone()
+    return found[0] if found else None

@@ -1,0 +1,12 @@
+select job.state, count(*)
+from job join lane on lane.id = job.lane
+where job.shard = :shard
+    and (:states::json is null or job.state in (select json_array_elements_text(:states::json)))
+    and (:key::text is null or job.unique_key = :key)
+    and (:type::text is null or lane.type = :type)
+    and (:tenant::text is null or lane.tenant = :tenant)
+    and (:pool::text is null or lane.pool = :pool)
+    and (:priority::smallint is null or lane.priority = :priority)
+    and (:error_type::text is null or job.error_type = :error_type)
+    and coalesce(:fingerprint::text, :finished_after::float8::text, :finished_before::float8::text) is null
+group by job.state

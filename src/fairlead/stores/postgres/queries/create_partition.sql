@@ -1,0 +1,1 @@
+create table {partition} partition of {parent} for values from ({start}) to ({end})

@@ -1,0 +1,1 @@
+delete from api_answer where scope = :scope and key = :key and token = :token::uuid

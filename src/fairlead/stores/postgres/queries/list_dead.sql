@@ -1,0 +1,21 @@
+-- The state is written out, so that the partial indexes of dead jobs serve.
+select
+    job.id::text, lane.pool, lane.tenant, lane.type, lane.priority, lane.version, job.state, job.payload,
+    job.attempt, job.crashes, job.fence, date_part('epoch', job.created_at), date_part('epoch', job.run_at),
+    date_part('epoch', job.not_after), date_part('epoch', job.started_at), date_part('epoch', job.finished_at),
+    job.owner::text, job.result, job.error_type, job.error_message, job.unique_key, job.options, job.parent::text,
+    job.fingerprint, job.replays, job.failure, lane.limits
+from job_history as job join lane on lane.id = job.lane
+where job.shard = :shard and job.state = 'dead'
+    and (:cursor::uuid is null or job.id < :cursor::uuid)
+    and (:key::text is null or job.unique_key = :key)
+    and (:type::text is null or lane.type = :type)
+    and (:tenant::text is null or lane.tenant = :tenant)
+    and (:pool::text is null or lane.pool = :pool)
+    and (:priority::smallint is null or lane.priority = :priority)
+    and (:error_type::text is null or job.error_type = :error_type)
+    and (:fingerprint::text is null or job.fingerprint = :fingerprint)
+    and (:finished_after::float8 is null or job.finished_at >= to_timestamp(:finished_after))
+    and (:finished_before::float8 is null or job.finished_at < to_timestamp(:finished_before))
+order by job.id desc
+limit :limit

@@ -1,0 +1,1 @@
+update control_head set last = :last where single = 1

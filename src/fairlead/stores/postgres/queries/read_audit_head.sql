@@ -1,0 +1,1 @@
+select last, hash from audit_head where single = 1

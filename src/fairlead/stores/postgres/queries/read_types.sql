@@ -1,0 +1,1 @@
+select name, version, pool, schema, settings from job_type order by name

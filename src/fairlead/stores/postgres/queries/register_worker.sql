@@ -1,0 +1,4 @@
+insert into worker (id, host, pid, pools, types, slots, version, state, started_at, lease_until, report)
+values (
+    :id::uuid, :host, :pid, :pools, :types, :slots, :version, 'active', now(), now() + :lease * interval '1 second', '{}'
+)

@@ -1,0 +1,1 @@
+update worker set report = :report where id = :id::uuid returning state

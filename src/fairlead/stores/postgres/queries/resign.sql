@@ -1,0 +1,1 @@
+update leader set lease_until = now() where role = :role and identity = :identity::uuid

@@ -1,0 +1,290 @@
+"""The store port on PostgreSQL."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from typing import Any, TypeVar
+
+import psycopg
+from pydantic_core import to_json
+
+from fairlead.core.model import (
+    Claim,
+    Enqueued,
+    Lease,
+    NewJob,
+    Quota,
+    Settlement,
+)
+from fairlead.core.states import FINAL, State
+from fairlead.errors import StoreUnavailable
+from fairlead.ports.limits import Door
+from fairlead.ports.store import BlockingTransaction, OpenTransaction
+from fairlead.stores import rows
+from fairlead.stores.admission import AdmissionVerbs
+from fairlead.stores.api_records import ApiVerbs
+from fairlead.stores.cancelling import CancelVerbs
+from fairlead.stores.controls import ControlVerbs
+from fairlead.stores.dead_letters import DeadLetterVerbs
+from fairlead.stores.enqueue import Ask, Settle, Step, enqueue_script, waking
+from fairlead.stores.health import HealthVerbs
+from fairlead.stores.lanes import KnownLanes, ensure_lanes
+from fairlead.stores.late import follow_script
+from fairlead.stores.limits import LimitVerbs
+from fairlead.stores.migrations import needed_version
+from fairlead.stores.postgres import partitions
+from fairlead.stores.postgres.connection import DEADLINE, conninfo, heeding, make_pool, query, translating
+from fairlead.stores.postgres.listening import listen
+from fairlead.stores.postgres.migrate import MIGRATIONS, check_schema
+from fairlead.stores.postgres.transactions import Transactions
+from fairlead.stores.records import RecordVerbs, Rows
+from fairlead.stores.samples import SampleVerbs
+from fairlead.stores.schedules import ScheduleVerbs
+from fairlead.stores.shares import ShareVerbs
+from fairlead.stores.statements import Script
+from fairlead.stores.within import drive_async, run_within
+
+NOBODY = "00000000-0000-0000-0000-000000000000"
+SHARD = 0
+
+Value = TypeVar("Value")
+
+
+def _array(values: Sequence[str]) -> str:
+    """Values without special characters as PostgreSQL reads an array, which costs both sides least."""
+    return f"{{{','.join(values)}}}"
+
+
+def _text(values: Any) -> str:
+    """Values as the JSON text that a statement takes."""
+    return to_json(values).decode()
+
+
+def _lane_ids(jobs: Sequence[NewJob]) -> list[str]:
+    """The ids of the jobs' lanes as text; neighbours mostly share a lane, whose id is not computed twice."""
+    ids, last, text = [], None, ""
+    for job in jobs:
+        if job.lane is not last:
+            last, text = job.lane, str(job.lane.id)
+        ids.append(text)
+    return ids
+
+
+def _claim_parameters(quotas: Sequence[Quota], lease: Lease) -> dict[str, Any]:
+    wanted = [quota._asdict() for quota in quotas]
+    return {"rows": _text(wanted), "owner": lease.owner, "lease": lease.token}
+
+
+class PostgresStore(
+    RecordVerbs,
+    DeadLetterVerbs,
+    CancelVerbs,
+    ControlVerbs,
+    ScheduleVerbs,
+    ShareVerbs,
+    HealthVerbs,
+    LimitVerbs,
+    AdmissionVerbs,
+    ApiVerbs,
+    SampleVerbs,
+):
+    """All verbs on one pool of connections; leases and notifications have connections of their own."""
+
+    def __init__(self, url: str) -> None:
+        super().__init__()
+        self._url = url
+        self._conninfo = conninfo(url)
+        self._pool = make_pool(url)
+        self._transactions = Transactions(url, self._joined)
+
+    async def open(self) -> None:
+        """Connect, and check that the schema is the one this version needs."""
+        with translating():
+            async with await psycopg.AsyncConnection.connect(self._conninfo, autocommit=True) as connection:
+                await check_schema(connection)
+        self._pool = make_pool(self._url)
+        await self._pool.open()
+
+    async def close(self) -> None:
+        """Give back all connections."""
+        await self._transactions.close()
+        await self._pool.close(timeout=5)
+
+    async def enqueue(self, jobs: Sequence[NewJob], again: bool = False, wake: Collection[str] = ()) -> list[Enqueued]:
+        """Store the jobs in one transaction, with hints that leave with its commit."""
+        await self._ensure_lanes(jobs)
+        if not again and all(job.is_plain for job in jobs):
+            return await self._enqueue_plain(jobs, wake)
+        return await self._transact(lambda: waking(enqueue_script(jobs, again), wake))
+
+    async def _enqueue_plain(self, jobs: Sequence[NewJob], wake: Collection[str]) -> list[Enqueued]:
+        hints = {"pools": _text(list(wake))} if wake else {}
+        await self._run(
+            "insert_plain_waking" if wake else "insert_plain",
+            **hints,
+            ids=_array([job.id for job in jobs]),
+            lanes=_array(_lane_ids(jobs)),
+            payloads=_text([job.payload for job in jobs]),
+        )
+        return [Enqueued(job.id, False) for job in jobs]
+
+    def enqueue_within(self, connection: Any, jobs: Sequence[NewJob], door: Door | None = None) -> Any:
+        """Store the jobs in the caller's own open transaction."""
+        return run_within(connection, "postgresql", query, jobs, door=door)
+
+    async def claim(self, quotas: Sequence[Quota], lease: Lease) -> list[Claim]:
+        """Make the lease's owner the owner of up to the given number of jobs of each lane."""
+        found = await self._run("claim", **_claim_parameters(quotas, lease))
+        await self._learn_lanes(row[1] for row in found)
+        found.sort(key=lambda row: (row[6], row[0]))
+        return [rows.claim_of(row, self._lanes[row[1]], lease) for row in found]
+
+    def _claiming(self, quotas: Sequence[Quota], lease: Lease) -> Script[Rows]:
+        return (yield Ask("claim", _claim_parameters(quotas, lease)))
+
+    async def settle(self, settlements: Sequence[Settlement], expired_only: bool = False) -> set[str]:
+        """Apply the settlements whose hold still holds; returns their ids."""
+        settled: set[str] = set()
+        others: Sequence[Settlement] = settlements
+        if not expired_only:
+            succeeded, others = rows.split_succeeded(settlements)
+            for lease, items in succeeded.items():
+                settled |= await self._settle_succeeded(Lease(*lease), list(items.values()))
+        return settled | await self._settle_others(others, expired_only)
+
+    async def _settle_succeeded(self, lease: Lease, items: Sequence[Settlement]) -> set[str]:
+        found = await self._run(
+            "settle_succeeded",
+            ids=_array([item.id for item in items]),
+            fences=_array([str(item.hold.fence) for item in items]),
+            results=_text([item.result for item in items]),
+            owner=lease.owner,
+            lease=lease.token,
+        )
+        return {row[0] for row in found}
+
+    async def _settle_others(self, settlements: Sequence[Settlement], expired_only: bool) -> set[str]:
+        if len({item.id for item in settlements}) < len(settlements):
+            settlements = list({(item.id, item.hold): item for item in reversed(settlements)}.values())
+        expired = [item for item in settlements if item.state is State.EXPIRED]
+        settled = await self._settle_expired(expired, expired_only) if expired else set()
+        finished = [
+            rows.settlement_row(item) for item in settlements if item.state in FINAL and item.state is not State.EXPIRED
+        ]
+        returned = [rows.settlement_row(item) for item in settlements if item.state not in FINAL]
+        for name, batch in (("settle_finish", finished), ("settle_return", returned)):
+            if batch:
+                found = await self._run(name, rows=_text(batch), nobody=NOBODY, expired_only=expired_only)
+                settled.update(row[0] for row in found)
+        return settled
+
+    async def _settle_expired(self, settlements: Sequence[Settlement], expired_only: bool) -> set[str]:
+        batch = [rows.settlement_row(item) for item in settlements]
+        given = {"rows": _text(batch), "nobody": NOBODY, "expired_only": expired_only}
+
+        def script() -> Script[set[str]]:
+            settled = {row[0] for row in (yield Ask("settle_finish", given))}
+            yield from follow_script(settled)
+            return settled
+
+        return await self._transact(script)
+
+    async def begin(self) -> OpenTransaction:
+        """Open a transaction for a handler's own writes, on a connection of its own."""
+        return await self._transactions.begin()
+
+    def begin_blocking(self) -> BlockingTransaction:
+        """Open one for a handler that runs in a thread, and from that thread."""
+        return self._transactions.begin_blocking()
+
+    async def prune(self, retention: Mapping[str, float], default_retention: float, limit: int) -> int:
+        """Drop partitions past the longest retention, and delete what has a shorter one."""
+        async with self._connection() as connection:
+            return await partitions.prune(connection, SHARD, retention, default_retention, limit)
+
+    async def wake(self, pools: Iterable[str]) -> None:
+        """Hint to listening workers that these pools may have work."""
+        for pool in set(pools):
+            await self._run("notify", pool=pool)
+
+    async def listen(self, on_wake: Callable[[str], None]) -> None:
+        """Call back with the pool at each hint, until cancelled; heals itself."""
+        await listen(self._conninfo, on_wake)
+
+    async def facts(self) -> dict[str, Any]:
+        """What an operator wants to know about this database."""
+        (row,) = await self._run("facts")
+        return {
+            "store": "postgresql",
+            "version": row[0].split(" on ")[0],
+            "database": row[1],
+            "fsync": row[2],
+            "synchronous_commit": row[3],
+            "full_page_writes": row[4],
+            "durable": row[2] == "on" and row[3] not in ("off",),
+            "read_only": row[5],
+            "schema": needed_version(MIGRATIONS),
+            "clock": row[6],
+        }
+
+    @asynccontextmanager
+    async def _connection(self) -> AsyncIterator[psycopg.AsyncConnection[Any]]:
+        with heeding(), translating():
+            async with asyncio.timeout(DEADLINE), self._pool.connection() as connection:
+                yield connection
+
+    async def _transact(self, make_script: Callable[[], Script[Value]]) -> Value:
+        async with self._connection() as connection, connection.transaction():
+
+            async def perform(step: Step | Ask | Settle) -> Rows:
+                if isinstance(step, Settle):
+                    return [(job_id,) for job_id in await self._joined(connection).settle(step.settlements)]
+                given = step.parameters if isinstance(step, Ask) else {"rows": _text(step.rows)}
+                cursor = await connection.execute(query(step.query), {"shard": SHARD, **given})
+                return await cursor.fetchall() if cursor.description else []
+
+            return await drive_async(make_script(), perform)
+
+    async def _ask(self, name: str, **parameters: Any) -> Rows:
+        """Reading can be repeated, so connections that broke while they lay in the pool are nobody's concern."""
+        try:
+            return await self._run(name, **parameters)
+        except StoreUnavailable:
+            with heeding(), translating():
+                async with asyncio.timeout(DEADLINE):
+                    await self._pool.check()
+            return await self._run(name, **parameters)
+
+    async def _ask_each(self, name: str, batch: Sequence[dict[str, Any]]) -> Rows:
+        return await self._ask(name, rows=_text(batch))
+
+    async def _run_each(self, name: str, batch: Sequence[dict[str, Any]]) -> Rows:
+        return await self._run(name, rows=_text(batch))
+
+    async def _run(self, name: str, **parameters: Any) -> Rows:
+        async with self._connection() as connection:
+            cursor = await connection.execute(query(name), {"shard": SHARD, **parameters})
+            return await cursor.fetchall() if cursor.description else []
+
+    async def _ensure_lanes(self, jobs: Sequence[NewJob]) -> None:
+        lanes = self._lanes.new_among(jobs)
+        if lanes:
+            await drive_async(ensure_lanes(lanes), lambda step: self._run_each(step.query, step.rows))
+            self._lanes.add(lanes)
+
+    def _joined(self, connection: Any) -> "JoinedStore":
+        return JoinedStore(connection, self._lanes)
+
+
+class JoinedStore(PostgresStore):
+    """The same verbs on a connection that somebody else commits: a script's, or that of a handler's transaction."""
+
+    def __init__(self, connection: Any, lanes: KnownLanes) -> None:
+        self._lanes = lanes
+        self._given = connection
+
+    @asynccontextmanager
+    async def _connection(self) -> AsyncIterator[psycopg.AsyncConnection[Any]]:
+        with translating():
+            async with asyncio.timeout(DEADLINE):
+                yield self._given

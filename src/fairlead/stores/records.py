@@ -1,0 +1,187 @@
+"""The verbs that are one statement each, alike for every store."""
+
+import json
+import sys
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from fairlead.core.late import Late
+from fairlead.core.model import (
+    ActiveLane,
+    AttemptRecord,
+    CancelRequest,
+    Held,
+    Hold,
+    JobFilter,
+    JobRecord,
+    JobType,
+    Page,
+    Quota,
+    WorkerInfo,
+    WorkerRecord,
+)
+from fairlead.core.promotion import Due, DueLane
+from fairlead.core.states import State
+from fairlead.ports.store import Leadership, Promoted
+from fairlead.stores import rows
+from fairlead.stores.lanes import KnownLanes
+from fairlead.stores.statements import Statements
+
+Rows = list[Any]
+
+
+class RecordVerbs(Statements):
+    """The verbs, over the statements of a store."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._lanes = KnownLanes()
+
+    async def active_lanes(self) -> list[ActiveLane]:
+        """The lanes that have ready jobs now."""
+        self._lanes.trim()
+        found = await self._ask("active_lanes")
+        await self._learn_lanes(row[0] for row in found)
+        return [ActiveLane(self._lanes[row[0]], row[1]) for row in found]
+
+    async def lost(self, limit: int) -> list[Held]:
+        """Running jobs whose owner's lease is over."""
+        return await self._held(await self._ask("lost", limit=limit))
+
+    async def held(self, ids: Iterable[str]) -> list[Held]:
+        """Those of the jobs that are live, as they are now."""
+        return await self._held(await self._ask_each("held", [{"id": item} for item in ids]))
+
+    async def late(self, limit: int) -> list[Late]:
+        """Jobs that have not started although their not_after has passed, the longest late first."""
+        found = await self._ask("late", limit=limit)
+        held = await self._held(found)
+        return [Late(job, row[12]) for job, row in zip(held, found, strict=True)]
+
+    async def due(self, limit: int) -> Due:
+        """The first `limit` jobs that are due, by lane, and when the next will be."""
+        found = await self._ask("due", limit=limit)
+        due = [row for row in found if row[0] is not None]
+        await self._learn_lanes(row[0] for row in due)
+        return Due(
+            tuple(DueLane(self._lanes[row[0]], row[1], row[2]) for row in due),
+            sum(row[1] for row in due) < limit,
+            max((row[3] for row in due), default=None),
+            next((-row[3] for row in found if row[0] is None), None),
+        )
+
+    async def due_lanes(self) -> list[DueLane]:
+        """All lanes with due jobs."""
+        found = await self._ask("due_lanes")
+        await self._learn_lanes(row[0] for row in found)
+        return [DueLane(self._lanes[row[0]], sys.maxsize, row[1]) for row in found]
+
+    async def promote(self, limit: int, quotas: Sequence[Quota] | None = None) -> Promoted:
+        """Make ready up to `limit` jobs that are due, the longest overdue first; with quotas, so many of each lane."""
+        if quotas is None:
+            moved = await self._run("promote", limit=limit)
+        else:
+            moved = await self._run_each("promote_lanes", [quota._asdict() for quota in quotas])
+        await self._learn_lanes(row[0] for row in moved)
+        lanes = [self._lanes[row[0]] for row in moved]
+        tenants = Counter(lane.tenant for lane in lanes)
+        return Promoted(len(lanes), frozenset(lane.pool for lane in lanes), tenants)
+
+    async def read(self, job_id: str) -> JobRecord | None:
+        """The job, live or finished."""
+        found = await self.read_many([job_id])
+        return found[0] if found else None
+
+    async def read_many(self, ids: Iterable[str]) -> list[JobRecord]:
+        """Those of the jobs that there are, in no order."""
+        found = await self._ask_each("read_many", [{"id": item} for item in ids])
+        return [rows.job_of(row) for row in found]
+
+    async def attempts(self, job_id: str) -> list[AttemptRecord]:
+        """The runs of a job that did not end it well, oldest first."""
+        return [rows.attempt_of(row) for row in await self._ask("read_attempts", id=job_id)]
+
+    async def list_jobs(self, wanted: JobFilter, limit: int, cursor: str | None = None) -> Page:
+        """Jobs, newest first."""
+        found = await self._ask(rows.listing(wanted), limit=limit + 1, cursor=cursor, **rows.filter_row(wanted))
+        return rows.page_of(found, limit)
+
+    async def count_jobs(self) -> dict[tuple[str, str], int]:
+        """How many live jobs there are by (pool, state)."""
+        return {(row[0], row[1]): row[2] for row in await self._ask("count_jobs")}
+
+    async def find_live(self, wanted: JobFilter, limit: int, cursor: str | None = None) -> list[Held]:
+        """Live jobs that fit, newest first, as another settler sees them."""
+        return await self._held(await self._ask("find_live", limit=limit, cursor=cursor, **rows.filter_row(wanted)))
+
+    async def count_live(self, wanted: JobFilter) -> dict[State, int]:
+        """How many live jobs fit, by state."""
+        found = await self._ask("count_live", **rows.filter_row(wanted))
+        return {State(row[0]): row[1] for row in found}
+
+    async def cancel_requests(self, owner: str) -> dict[tuple[str, int], CancelRequest]:
+        """What was asked about the runs of a worker, by job and fence."""
+        found = await self._ask("cancel_requests", owner=owner)
+        return {(row[0], row[1]): CancelRequest(*row[2:5]) for row in found}
+
+    async def recall_effect(self, job_id: str, name: str) -> str | None:
+        """The remembered result of a job's named effect."""
+        found = await self._ask("recall_effect", id=job_id, effect=name)
+        return found[0][0] if found else None
+
+    async def remember_effect(self, job_id: str, hold: Hold, name: str, result: str) -> str | None:
+        """Keep the result of a named effect while the hold holds; returns what is kept, None if it is gone."""
+        where = {"id": job_id, "fence": hold.fence, "owner": hold.owner, "lease": hold.lease}
+        found = await self._run("remember_effect", effect=name, result=result, **where)
+        return found[0][0] if found else None
+
+    async def register_types(self, types: Sequence[JobType]) -> None:
+        """Record types; an older version never replaces a newer one."""
+        await self._run_each("register_types", [rows.type_row(item) for item in types])
+
+    async def job_types(self) -> list[JobType]:
+        """All registered types."""
+        return [rows.type_of(row) for row in await self._ask("read_types")]
+
+    async def register_worker(self, info: WorkerInfo, lease: float) -> None:
+        """Enter a worker with a lease of so many seconds."""
+        await self._run("register_worker", **rows.worker_row(info, lease))
+
+    async def report_worker(self, worker_id: str, report: Mapping[str, Any]) -> str | None:
+        """Keep a worker's own figures for operators; returns the state that it is to be in."""
+        found = await self._run("report_worker", id=worker_id, report=json.dumps(report))
+        return found[0][0] if found else None
+
+    async def retire_worker(self, worker_id: str) -> None:
+        """Remove a worker; whatever it still owns counts as lost."""
+        await self._run("retire_worker", id=worker_id)
+
+    async def workers(self) -> list[WorkerRecord]:
+        """All registered workers."""
+        return [rows.worker_of(row) for row in await self._ask("read_workers")]
+
+    async def lead(self, role: str, identity: str, lease: float) -> int:
+        """The term in which this identity leads for the next `lease` seconds, or 0."""
+        found = await self._run("lead", role=role, identity=identity, lease=lease)
+        return int(found[0][0]) if found else 0
+
+    async def leader(self, role: str) -> Leadership | None:
+        """Who has led last, and for how much longer."""
+        found = await self._ask("read_leader", role=role)
+        return Leadership(*found[0]) if found else None
+
+    async def resign(self, role: str, identity: str) -> None:
+        """Give up the lead."""
+        await self._run("resign", role=role, identity=identity)
+
+    async def _learn_lanes(self, lane_ids: Iterable[int]) -> None:
+        """A lane may be forgotten again while others are read, so this looks until all are known."""
+        wanted = list(lane_ids)
+        while unknown := self._lanes.unknown_among(wanted):
+            found = await self._ask_each("read_lanes", [{"id": item} for item in unknown])
+            self._lanes.add(rows.lane_of(row) for row in found)
+
+    async def _held(self, found: Rows) -> list[Held]:
+        await self._learn_lanes(row[1] for row in found)
+        return [rows.held_of(row, self._lanes[row[1]]) for row in found]

@@ -1,0 +1,89 @@
+"""The verbs about fair shares, alike for every store: accounts, the ledger, and how long types run.
+
+Accounts are written in the order of their names by everyone, so that two workers never wait for each other crosswise.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+from fairlead.core.ledger import Delivery, Entry, Line, Unsettled
+from fairlead.core.runtimes import RunCount
+from fairlead.core.share import Balance, Charge
+from fairlead.ports.shares import Exchanged, LaneDepth
+from fairlead.stores.enqueue import Ask, Step
+from fairlead.stores.lanes import KnownLanes
+from fairlead.stores.statements import Script, Statements
+
+
+class ShareVerbs(Statements):
+    """The verbs, over the statements of a store."""
+
+    _lanes: KnownLanes
+
+    async def _learn_lanes(self, lane_ids: Any) -> None:
+        """Read the lanes that are not known yet."""
+        raise NotImplementedError
+
+    async def exchange_shares(self, charges: Sequence[Charge], since: float) -> Exchanged:
+        """Charge the accounts, and read those that anybody has charged since an instant of the store's clock."""
+        return await self._transact(lambda: _exchange_script(charges, since))
+
+    async def record_usage(self, deliveries: Sequence[Delivery], runs: Sequence[RunCount]) -> None:
+        """Add what was delivered to the ledger of this minute, and runs to those of this hour."""
+        await self._transact(lambda: _usage_script(deliveries, runs))
+
+    async def lane_depths(self, most: int) -> list[LaneDepth]:
+        """The lanes that have ready jobs, and how many; none is counted further than to `most`."""
+        found = await self._ask("lane_depths", most=most)
+        await self._learn_lanes(row[0] for row in found)
+        return [LaneDepth(self._lanes[row[0]], row[1], row[2]) for row in found]
+
+    async def unsettled_ledger(self, window: float) -> tuple[list[Unsettled], int]:
+        """What was delivered within so many seconds and has not been looked at; and which minute it is."""
+        *found, (now, *_) = await self._ask("unsettled_ledger", window=window)
+        return [Unsettled(*row) for row in found], now
+
+    async def settle_ledger(self, entries: Sequence[Entry]) -> None:
+        """Write what was due, for the entries that nobody else has settled meanwhile."""
+        ordered = sorted(entries)
+        await self._transact(lambda: _step("settle_ledger", [entry._asdict() for entry in ordered]))
+
+    async def ledger(self, window: float) -> list[Line]:
+        """What each tenant was due and got in each pool within the last so many seconds."""
+        return [Line(*row) for row in await self._ask("sum_ledger", window=window)]
+
+    async def tenant_ledger(self, tenant: str, window: float) -> list[Line]:
+        """What one tenant was due and got, minute by minute, the newest first."""
+        return [Line(*row) for row in await self._ask("read_ledger", tenant=tenant, window=window)]
+
+    async def run_counts(self, window: float) -> list[RunCount]:
+        """How long the types ran within the last so many seconds, in whole hours."""
+        return [RunCount(*row) for row in await self._ask("run_counts", window=window)]
+
+    async def prune_shares(self, keep: float) -> None:
+        """Remove what is older than so many seconds from the ledger and the runs, and accounts unused for so long."""
+        await self._transact(lambda: _prune_script(keep))
+
+
+def _exchange_script(charges: Sequence[Charge], since: float) -> Script[Exchanged]:
+    if charges:
+        yield Step("charge_shares", [charge._asdict() for charge in sorted(charges)])
+    *found, (*_, now) = yield Ask("read_shares", {"since": since})
+    return Exchanged([Balance(*row) for row in found], now)
+
+
+def _usage_script(deliveries: Sequence[Delivery], runs: Sequence[RunCount]) -> Script[None]:
+    if deliveries:
+        yield Step("add_deliveries", [delivery._asdict() for delivery in sorted(deliveries)])
+    if runs:
+        yield Step("add_runs", [run._asdict() for run in sorted(runs)])
+
+
+def _step(query: str, rows: list[dict[str, Any]]) -> Script[None]:
+    if rows:
+        yield Step(query, rows)
+
+
+def _prune_script(keep: float) -> Script[None]:
+    for query in ("prune_ledger", "prune_runs", "prune_accounts"):
+        yield Ask(query, {"keep": keep})

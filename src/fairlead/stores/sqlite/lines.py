@@ -1,0 +1,179 @@
+"""A line of works that wait for one thread, which alone uses one connection.
+
+Asynchronous and blocking callers stand in the same line. The thread takes all that wait, up to a bound, runs them in
+one transaction and answers each event loop once for the whole group: waking a loop costs more than most statements.
+"""
+
+import asyncio
+import threading
+import time
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future
+from contextlib import suppress
+from queue import Empty, SimpleQueue
+from typing import Any, NamedTuple
+
+import apsw
+
+from fairlead.errors import StoreUnavailable
+from fairlead.stores.sqlite.connection import DEADLINE
+from fairlead.stores.sqlite.transactions import Result, Transactions, Work
+
+LOOK_AROUND = 1.0
+
+Answer = asyncio.Future[Any] | Future[Any]
+
+
+class Request(NamedTuple):
+    """A work and where its result goes; it is not begun after `latest`."""
+
+    work: Work
+    answer: Answer
+    latest: float
+
+
+class Line(threading.Thread):
+    """Owns a connection from `start` to `end`; it ends by itself when the program has nothing else left to do."""
+
+    def __init__(
+        self,
+        name: str,
+        connect: Callable[[], apsw.Connection],
+        transactions: Callable[[apsw.Connection], Transactions],
+        group: int,
+        after_group: Callable[[apsw.Connection], None] = lambda connection: None,
+        before_close: Callable[[apsw.Connection], None] = lambda connection: None,
+    ) -> None:
+        super().__init__(name=name, daemon=False)
+        self._connect = connect
+        self._transactions = transactions
+        self._group = group
+        self._after_group = after_group
+        self._before_close = before_close
+        self._queue: SimpleQueue[Request | None] = SimpleQueue()
+        self._lock = threading.Lock()
+        self._ended = False
+        self._opened: Future[None] = Future()
+
+    def open(self) -> None:
+        """Start the thread; returns when it is connected, or raises why it cannot be."""
+        self.start()
+        try:
+            self._opened.result()
+        except BaseException:
+            self.join()
+            raise
+
+    def end(self) -> None:
+        """Answer what waits, close the connection and end the thread."""
+        with self._lock:
+            self._ended = True
+            self._queue.put(None)
+        self.join()
+
+    def submit(self, work: Work, answer: Answer) -> None:
+        """Join the line."""
+        with self._lock:
+            if self._ended:
+                raise _closed()
+            self._queue.put(Request(work, answer, time.monotonic() + DEADLINE))
+
+    def run(self) -> None:
+        """The thread: connect, serve, close."""
+        try:
+            connection = self._connect()
+        except BaseException as error:
+            self._ended = True
+            self._opened.set_exception(error)
+            return
+        self._opened.set_result(None)
+        try:
+            self._serve(connection)
+        finally:
+            self._refuse_rest()
+            self._before_close(connection)
+            connection.close()
+
+    def _serve(self, connection: apsw.Connection) -> None:
+        transactions = self._transactions(connection)
+        while group := self._next_group():
+            moment = time.monotonic()
+            wanted = [request for request in group if not request.answer.cancelled()]
+            late = [request for request in wanted if request.latest < moment]
+            on_time = [request for request in wanted if request.latest >= moment]
+            answer_all(late, [Result(error=_too_late()) for _ in late])
+            if on_time:
+                answer_all(on_time, transactions.run([request.work for request in on_time]))
+                self._after_group(connection)
+
+    def _refuse_rest(self) -> None:
+        """Nobody waits for a line that has ended."""
+        with self._lock, suppress(Empty):
+            self._ended = True
+            while True:
+                request = self._queue.get_nowait()
+                if request is not None:
+                    answer_all([request], [Result(error=_closed())])
+
+    def _next_group(self) -> list[Request]:
+        """What waits, at least one; empty when the line has ended."""
+        first = self._first()
+        group = [] if first is None else [first]
+        with suppress(Empty):
+            while group and len(group) < self._group:
+                following = self._queue.get_nowait()
+                if following is None:
+                    self._queue.put(None)
+                    break
+                group.append(following)
+        return group
+
+    def _first(self) -> Request | None:
+        while True:
+            try:
+                return self._queue.get(timeout=LOOK_AROUND)
+            except Empty:
+                if _program_is_over():
+                    with self._lock:
+                        self._ended = True
+                        self._queue.put(None)
+
+
+def answer_all(requests: Sequence[Request], results: Sequence[Result]) -> None:
+    """Hand out results, with one wake-up for each event loop."""
+    by_loop: dict[asyncio.AbstractEventLoop, list[tuple[Answer, Result]]] = defaultdict(list)
+    for request, result in zip(requests, results, strict=True):
+        if isinstance(request.answer, asyncio.Future):
+            by_loop[request.answer.get_loop()].append((request.answer, result))
+        else:
+            _complete([(request.answer, result)])
+    for loop, answers in by_loop.items():
+        with suppress(RuntimeError):  # the loop is closed: nobody waits any more
+            loop.call_soon_threadsafe(_complete, answers)
+
+
+def _complete(answers: Sequence[tuple[Answer, Result]]) -> None:
+    for answer, result in answers:
+        if answer.done():
+            continue
+        if result.error is not None:
+            answer.set_exception(result.error)
+        else:
+            answer.set_result(result.value)
+
+
+def _closed() -> StoreUnavailable:
+    return StoreUnavailable("the store is closed; open it first")
+
+
+def _too_late() -> StoreUnavailable:
+    return StoreUnavailable(
+        f"the database did not get to this within {DEADLINE:.0f} s; nothing was done: it is locked or overloaded"
+    )
+
+
+def _program_is_over() -> bool:
+    """Whether the main thread has ended and only lines keep the process alive: somebody forgot to close a store."""
+    threads = [thread for thread in threading.enumerate() if thread.is_alive()]
+    return all(thread.daemon or isinstance(thread, Line) for thread in threads)

@@ -1,0 +1,13 @@
+-- Jumps from lane to lane along the index of ready jobs: the cost is that of the active lanes, not of the jobs.
+with recursive active (lane) as (
+    select min(lane) from job where shard = :shard and state = 'ready'
+    union all
+    select (select min(lane) from job where shard = :shard and state = 'ready' and lane > active.lane)
+    from active
+    where active.lane is not null
+)
+select
+    active.lane,
+    (select min(ready_at) from job where shard = :shard and state = 'ready' and lane = active.lane)
+from active
+where active.lane is not null

@@ -1,0 +1,1 @@
+insert into sample (at, value) values (:now, :value) on conflict (at) do nothing

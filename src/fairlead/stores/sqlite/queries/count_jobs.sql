@@ -1,0 +1,4 @@
+select lane.pool, counted.state, sum(counted.jobs)
+from (select job.lane, job.state, count(*) as jobs from job group by job.lane, job.state) as counted
+join lane on lane.id = counted.lane
+group by lane.pool, counted.state

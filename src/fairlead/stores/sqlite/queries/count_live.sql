@@ -1,0 +1,12 @@
+select job.state, count(*)
+from job join lane on lane.id = job.lane
+where job.shard = :shard
+    and (:states is null or job.state in (select value from json_each(:states)))
+    and (:key is null or job.unique_key = :key)
+    and (:type is null or lane.type = :type)
+    and (:tenant is null or lane.tenant = :tenant)
+    and (:pool is null or lane.pool = :pool)
+    and (:priority is null or lane.priority = :priority)
+    and (:error_type is null or job.error_type = :error_type)
+    and coalesce(:fingerprint, :finished_after, :finished_before) is null
+group by job.state

@@ -1,0 +1,15 @@
+select
+    s.name, s.expression, s.zone, s.pool, s.tenant, s.type, s.priority, s.type_version, s.payload, s.options,
+    s.overlap, s.catch_up, s.catch_up_window, s.start_within, s.owner, s.state, s.version,
+    s.handled_until, s.next_at,
+    :now, count(job.id), count(job.id) filter (where job.fence = 0)
+from (
+    select * from schedule as due
+    where due.shard = :shard and due.state = 'active' and due.next_at <= :now
+    order by due.next_at, due.name
+    limit :limit
+) as s
+left join schedule_fire as fire on fire.schedule = s.name and fire.shard = s.shard and fire.job_id is not null
+left join job on job.id = fire.job_id
+group by s.name
+order by s.next_at, s.name

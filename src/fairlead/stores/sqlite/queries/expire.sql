@@ -1,0 +1,1 @@
+update worker set lease_until = :now where id = :id and lease_until > :now

@@ -1,0 +1,7 @@
+-- A key that another job, or its own, has taken again meanwhile stays.
+delete from idempotency
+where tenant = :tenant and key = :key and shard = :shard and job_id = :job_id
+    and (
+        expires_at <= :now
+        or (scope = 'active' and not exists (select 1 from job where job.id = idempotency.job_id))
+    )

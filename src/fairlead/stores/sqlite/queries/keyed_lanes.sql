@@ -1,0 +1,1 @@
+select lane.id from lane where lane.limits like '%=%' limit 1

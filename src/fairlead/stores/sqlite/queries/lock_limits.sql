@@ -1,0 +1,1 @@
+select name, tokens, at, :now, null from limit_bucket where name = :name

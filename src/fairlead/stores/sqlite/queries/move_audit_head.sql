@@ -1,0 +1,1 @@
+update audit_head set last = :id, hash = :hash where single = 1

@@ -1,0 +1,1 @@
+delete from share where touched_at < :now - :keep

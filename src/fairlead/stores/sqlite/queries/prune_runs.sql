@@ -1,0 +1,1 @@
+delete from job_run where hour < :now - :keep

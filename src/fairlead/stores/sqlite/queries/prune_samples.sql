@@ -1,0 +1,1 @@
+delete from sample where at < :now - :kept

@@ -1,0 +1,1 @@
+delete from attempt where job_id = :id and shard = :shard

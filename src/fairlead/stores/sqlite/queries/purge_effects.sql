@@ -1,0 +1,1 @@
+delete from effect where job_id = :id and shard = :shard

@@ -1,0 +1,1 @@
+select tenant, code, jobs from admission order by tenant, code

@@ -1,0 +1,1 @@
+select tenant, waiting, :now - at from backlog where tenant = :tenant

@@ -1,0 +1,1 @@
+select kind, name, value, version, at from control where kind = :kind and name = :name

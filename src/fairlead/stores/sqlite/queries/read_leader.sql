@@ -1,0 +1,1 @@
+select identity, term, lease_until - :now from leader where role = :role

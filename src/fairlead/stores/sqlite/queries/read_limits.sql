@@ -1,0 +1,1 @@
+select name, tokens, at, :now from limit_bucket order by name

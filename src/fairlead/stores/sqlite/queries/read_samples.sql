@@ -1,0 +1,1 @@
+select at, value from sample where at >= :now - :back order by at

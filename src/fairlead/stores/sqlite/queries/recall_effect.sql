@@ -1,0 +1,1 @@
+select result from effect where job_id = :id and name = :effect and shard = :shard

@@ -1,0 +1,1 @@
+delete from schedule_fire where schedule = :name and shard = :shard

@@ -1,0 +1,5 @@
+select type, bucket, sum(runs), sum(seconds)
+from job_run
+where hour > :now - :window - 3600
+group by type, bucket
+order by type, bucket

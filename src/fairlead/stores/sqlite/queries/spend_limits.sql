@@ -1,0 +1,1 @@
+update limit_bucket set tokens = :tokens, at = :at, full_at = :full_at where name = :name

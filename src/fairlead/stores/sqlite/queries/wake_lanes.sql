@@ -1,0 +1,1 @@
+update lane set idle_since = null where id = :id

@@ -1,0 +1,179 @@
+"""The store port on SQLite."""
+
+import asyncio
+import json
+import time
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from typing import Any, TypeVar
+
+from fairlead.core.model import (
+    Claim,
+    Enqueued,
+    Lease,
+    NewJob,
+    Quota,
+    Settlement,
+)
+from fairlead.errors import ConfigError
+from fairlead.ports.limits import Door
+from fairlead.ports.store import BlockingTransaction, OpenTransaction
+from fairlead.stores import rows
+from fairlead.stores.admission import AdmissionVerbs
+from fairlead.stores.api_records import ApiVerbs
+from fairlead.stores.cancelling import CancelVerbs
+from fairlead.stores.controls import ControlVerbs
+from fairlead.stores.dead_letters import DeadLetterVerbs
+from fairlead.stores.health import HealthVerbs
+from fairlead.stores.limits import LimitVerbs
+from fairlead.stores.records import RecordVerbs, Rows
+from fairlead.stores.samples import SampleVerbs
+from fairlead.stores.schedules import ScheduleVerbs
+from fairlead.stores.shares import ShareVerbs
+from fairlead.stores.sqlite import verbs
+from fairlead.stores.sqlite.address import parse
+from fairlead.stores.sqlite.connection import query
+from fairlead.stores.sqlite.database import Database
+from fairlead.stores.sqlite.leasebook import SqliteLeaseBook
+from fairlead.stores.sqlite.migrate import apply_missing, check_schema
+from fairlead.stores.sqlite.scripts import scripted
+from fairlead.stores.sqlite.wakeups import LocalWakeups, SocketWakeups
+from fairlead.stores.statements import Script
+from fairlead.stores.within import run_within
+
+SLICE = 250  # rows that one transaction of a pruning removes
+
+Value = TypeVar("Value")
+
+
+class SqliteStore(
+    RecordVerbs,
+    DeadLetterVerbs,
+    CancelVerbs,
+    ControlVerbs,
+    ScheduleVerbs,
+    ShareVerbs,
+    HealthVerbs,
+    LimitVerbs,
+    AdmissionVerbs,
+    ApiVerbs,
+    SampleVerbs,
+):
+    """All verbs on one database of this process; `clock` is the database's now."""
+
+    def __init__(self, url: str, clock: Callable[[], float] = time.time) -> None:
+        super().__init__()
+        self._url = url
+        self._clock = clock
+        self._address = parse(url)
+        self._database = Database(self._address, clock)
+        self._wakeups = LocalWakeups() if self._address.in_memory else SocketWakeups(self._address.path)
+
+    async def open(self) -> None:
+        """Connect, and check that the schema is the one this version needs; one in memory is made here."""
+        await asyncio.to_thread(self._database.open)
+        try:
+            if self._address.in_memory:
+                await self._database.run(apply_missing)
+            await self._database.read(check_schema)
+        except BaseException:
+            await self.close()
+            raise
+
+    async def close(self) -> None:
+        """Give back all connections."""
+        await asyncio.to_thread(self._database.close)
+
+    def lease_book(self) -> SqliteLeaseBook:
+        """A lease book on a connection of its own; a database in memory has only one."""
+        if self._address.in_memory:
+            return SqliteLeaseBook(self._database)
+        return SqliteLeaseBook(self._url, self._clock)
+
+    async def enqueue(self, jobs: Sequence[NewJob], again: bool = False, wake: Collection[str] = ()) -> list[Enqueued]:
+        """Store the jobs in one transaction, and hint when it is committed."""
+        lanes = self._lanes.new_among(jobs)
+        answers = await self._database.run(verbs.enqueue(jobs, lanes, again))
+        self._lanes.add(lanes)
+        if wake:
+            self._wakeups.wake(set(wake))
+        return answers
+
+    def enqueue_within(self, connection: Any, jobs: Sequence[NewJob], door: Door | None = None) -> Any:
+        """Store the jobs in the caller's own open transaction."""
+        if self._address.in_memory:
+            raise ConfigError("a database in memory has no other connection; use a file to enqueue within one's own")
+        return run_within(connection, "sqlite", query, jobs, self._clock(), self._address.path, door)
+
+    async def claim(self, quotas: Sequence[Quota], lease: Lease) -> list[Claim]:
+        """Make the lease's owner the owner of up to the given number of jobs of each lane."""
+        found = verbs.claimed(await self._database.run(verbs.claim(quotas, lease)))
+        await self._learn_lanes(row[1] for row in found)
+        found.sort(key=lambda row: (row[6], row[0]))
+        return [rows.claim_of(row, self._lanes[row[1]], lease) for row in found]
+
+    def _claiming(self, quotas: Sequence[Quota], lease: Lease) -> Script[Rows]:
+        texts = yield from verbs.claim_script(quotas, lease)
+        return verbs.claimed(texts)
+
+    async def settle(self, settlements: Sequence[Settlement], expired_only: bool = False) -> set[str]:
+        """Apply the settlements whose hold still holds; returns their ids."""
+        return await self._database.run(verbs.settle(settlements, expired_only))
+
+    async def prune(self, retention: Mapping[str, float], default_retention: float, limit: int) -> int:
+        """Delete finished jobs past retention; what can go is looked for without holding up writers, and goes in slices
+        between which they get their turn."""
+        prunable = await self._ask(
+            "prunable",
+            retentions=json.dumps(dict(retention)),
+            retention=default_retention,
+            shortest=min([default_retention, *retention.values()]),
+            limit=limit,
+        )
+        free = await self._ask("forgettable", limit=limit)
+        removed = 0
+        for start in range(0, len(prunable), SLICE):
+            removed += await self._database.run(verbs.prune(prunable[start : start + SLICE]))
+        for start in range(0, len(free), SLICE):
+            await self._database.run(verbs.forget_keys(free[start : start + SLICE]))
+        await self._run("forget_workers")
+        await self._run("forget_run_counts")
+        return removed
+
+    async def wake(self, pools: Iterable[str]) -> None:
+        """Hint to listening workers that these pools may have work."""
+        self._wakeups.wake(set(pools))
+
+    async def listen(self, on_wake: Callable[[str], None]) -> None:
+        """Call back with the pool at each hint, until cancelled; heals itself."""
+        await self._wakeups.listen(on_wake)
+
+    async def begin(self) -> OpenTransaction:
+        """Refused: one open transaction of a handler would stop every other writer."""
+        return self.begin_blocking()
+
+    def begin_blocking(self) -> BlockingTransaction:
+        """Refused as well."""
+        raise ConfigError(
+            "ctx.transaction() needs PostgreSQL: SQLite lets one transaction write at a time, so one that stays open "
+            "while a handler runs would stop all claims, settlements and renewals of leases; make the handler's "
+            "writes repeatable by ctx.idempotency_key, or remember them with ctx.once"
+        )
+
+    async def facts(self) -> dict[str, Any]:
+        """What an operator wants to know about this database."""
+        return await self._database.read(verbs.facts(self._address))
+
+    async def _transact(self, make_script: Callable[[], Script[Value]]) -> Value:
+        return await self._database.run(scripted(make_script))
+
+    async def _ask(self, name: str, **parameters: Any) -> Rows:
+        return await self._ask_each(name, [parameters])
+
+    async def _ask_each(self, name: str, batch: Sequence[dict[str, Any]]) -> Rows:
+        return await self._database.read(verbs.each(name, batch))
+
+    async def _run(self, name: str, **parameters: Any) -> Rows:
+        return await self._run_each(name, [parameters])
+
+    async def _run_each(self, name: str, batch: Sequence[dict[str, Any]]) -> Rows:
+        return await self._database.run(verbs.each(name, batch))

@@ -1,0 +1,69 @@
+"""Group commit: the works that wait together are written by one transaction, and so by one flush of the disk.
+
+Nobody gets an answer before the commit has succeeded. A work that fails undoes the whole transaction; then each work is
+run again alone, so that none suffers from another. A work must therefore be repeatable. (A savepoint for each would
+spare the repetition, but makes SQLite copy every page that the work changes.)
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import apsw
+
+from fairlead.errors import FairleadError
+from fairlead.stores.sqlite.connection import explain, retrying
+
+Work = Callable[[apsw.Connection, float], Any]
+
+
+class Result(NamedTuple):
+    """What a work returned, or the error that its caller gets."""
+
+    value: Any = None
+    error: BaseException | None = None
+
+
+class Transactions:
+    """Runs works on one connection; `begin` is BEGIN IMMEDIATE for writing, BEGIN for reading."""
+
+    def __init__(
+        self,
+        connection: apsw.Connection,
+        begin: str,
+        path: str,
+        clock: Callable[[], float],
+        check: Callable[[], None] = lambda: None,
+    ) -> None:
+        self._connection = connection
+        self._begin = begin
+        self._path = path
+        self._clock = clock
+        self._check = check
+
+    def run(self, works: Sequence[Work]) -> list[Result]:
+        """The results, in order, after the commit; one that fails undoes the others, which are then run alone."""
+        try:
+            return self._together(works)
+        except Exception as error:
+            if len(works) > 1 and not isinstance(error, apsw.BusyError):
+                return [self.run([work])[0] for work in works]
+            return [Result(error=self._explained(error)) for _ in works]
+
+    def _together(self, works: Sequence[Work]) -> list[Result]:
+        self._check()
+        retrying(lambda: self._connection.execute(self._begin))
+        try:
+            now = self._clock()
+            results = [Result(work(self._connection, now)) for work in works]
+            self._connection.execute("COMMIT")
+            return results
+        finally:
+            if self._connection.in_transaction:
+                self._connection.execute("ROLLBACK")
+
+    def _explained(self, error: Exception) -> Exception:
+        if not isinstance(error, apsw.Error | FairleadError):
+            return error
+        explained = explain(error, self._path)
+        explained.__cause__ = error
+        return explained

@@ -1,0 +1,201 @@
+"""The verbs as works: functions that a Database runs within a transaction.
+
+The driver gives up the interpreter's lock while a statement makes a step, and has to wait for it after each. A
+statement for many jobs is therefore one step: rows go in and come out as one JSON text. Thousands of small steps beside
+a busy event loop would wait for it thousands of times.
+"""
+
+import os
+from collections.abc import Callable, Generator, Iterable, Sequence
+from typing import Any
+
+import apsw
+from pydantic_core import from_json, to_json
+
+from fairlead.core.model import Enqueued, Lane, Lease, NewJob, Quota, Settlement
+from fairlead.core.states import FINAL, State
+from fairlead.stores import rows
+from fairlead.stores.enqueue import Ask, Step, enqueue_script
+from fairlead.stores.lanes import ensure_lanes
+from fairlead.stores.late import follow_script
+from fairlead.stores.migrations import needed_version
+from fairlead.stores.sqlite.address import Address
+from fairlead.stores.sqlite.connection import query, values_for
+from fairlead.stores.sqlite.database import wal_bytes
+from fairlead.stores.sqlite.migrate import MIGRATIONS
+from fairlead.stores.within import drive
+
+SHARD = 0
+EXPIRED = State.EXPIRED.value
+SYNCHRONOUS = ("off", "normal", "full", "extra")
+
+Rows = list[tuple[Any, ...]]
+
+
+def execute(connection: apsw.Connection, name: str, batch: Sequence[dict[str, Any]], now: float) -> Rows:
+    """Run a statement once for each row; returns what all of them returned."""
+    values = values_for(name)
+    for row in batch:
+        row.update(shard=SHARD, now=now)
+    return list(connection.executemany(query(name), [values(row) for row in batch]))
+
+
+def each(name: str, batch: Sequence[dict[str, Any]]) -> Callable[[apsw.Connection, float], Rows]:
+    """A work that runs one statement for each row."""
+    return lambda connection, now: execute(connection, name, batch, now)
+
+
+def enqueue(
+    jobs: Sequence[NewJob], lanes: Sequence[Lane], again: bool
+) -> Callable[[apsw.Connection, float], list[Enqueued]]:
+    """A work that stores jobs, and before them the lanes that may be new."""
+    plain = not again and all(job.is_plain for job in jobs)
+    batch = to_json([[job.id, job.lane.id, job.payload] for job in jobs]).decode() if plain else "[]"
+
+    def work(connection: apsw.Connection, now: float) -> list[Enqueued]:
+        def perform(step: Step) -> Rows:
+            return execute(connection, step.query, step.rows, now)
+
+        if lanes:
+            drive(ensure_lanes(lanes), perform)
+        if plain:
+            execute(connection, "insert_plain", [{"rows": batch}], now)
+            return [Enqueued(job.id, False) for job in jobs]
+        return drive(enqueue_script(jobs, again), perform)
+
+    return work
+
+
+def claim(quotas: Sequence[Quota], lease: Lease) -> Callable[[apsw.Connection, float], list[str]]:
+    """A work that takes jobs from lanes; returns what there is to know about them, as JSON texts."""
+
+    def work(connection: apsw.Connection, now: float) -> list[str]:
+        return drive(claim_script(quotas, lease), lambda step: execute(connection, step.query, step.rows, now))
+
+    return work
+
+
+def claim_script(quotas: Sequence[Quota], lease: Lease) -> Generator[Step, list[Any], list[str]]:
+    """The same as a script."""
+    picked = yield Step("pick", [quota._asdict() for quota in quotas])
+    found = [(jobs, places) for jobs, places in picked if places != "[]"]
+    if found:
+        places = f"[{','.join(places[1:-1] for _, places in found)}]"
+        yield Step("claim", [{"places": places, "owner": lease.owner, "lease": lease.token}])
+    return [jobs for jobs, _ in found]
+
+
+def claimed(texts: Sequence[str]) -> list[Any]:
+    """The rows of jobs, from their texts."""
+    found = [row for text in texts for row in from_json(text)]
+    for row in found:
+        row[6] = float(row[6])
+    return found
+
+
+def settle(settlements: Sequence[Settlement], expired_only: bool) -> Callable[[apsw.Connection, float], set[str]]:
+    """A work that applies settlements: the successes of each claim together, all others one by one."""
+    succeeded, others = rows.split_succeeded(settlements) if not expired_only else ({}, settlements)
+    batches = [
+        ({"owner": owner, "lease": lease, "rows": _succeeded_rows(items.values())}, list(items))
+        for (owner, lease), items in succeeded.items()
+    ]
+    batch = [(_finish if item.state in FINAL else _return, rows.settlement_row(item)) for item in others]
+
+    def work(connection: apsw.Connection, now: float) -> set[str]:
+        def changes(name: str, row: dict[str, Any]) -> bool:
+            connection.execute(query(name), values_for(name)(row))
+            return bool(connection.changes())
+
+        settled = _settle_succeeded(connection, batches, now)
+        for _, row in batch:
+            row.update(shard=SHARD, now=now, expired_only=expired_only)
+        applied = [row for apply, row in batch if apply(changes, row)]
+        _follow(connection, [row["id"] for row in applied if row["state"] == EXPIRED], now)
+        return settled | {row["id"] for row in applied}
+
+    return work
+
+
+def _follow(connection: apsw.Connection, expired: Sequence[str], now: float) -> None:
+    """Store what follows on jobs that were just expired."""
+
+    def perform(step: Step | Ask) -> Rows:
+        return execute(connection, step.query, step.rows if isinstance(step, Step) else [step.parameters], now)
+
+    drive(follow_script(expired), perform)
+
+
+def _succeeded_rows(items: Iterable[Settlement]) -> str:
+    return to_json([[item.id, item.hold.fence, item.result] for item in items]).decode()
+
+
+def _settle_succeeded(
+    connection: apsw.Connection, batches: Sequence[tuple[dict[str, Any], list[str]]], now: float
+) -> set[str]:
+    """Move to the history what is still held; returns the ids."""
+    settled: set[str] = set()
+    for batch, ids in batches:
+        execute(connection, "settle_succeeded", [batch], now)
+        if connection.changes() < len(ids):
+            ((held,),) = execute(connection, "still_held", [batch], now)
+            ids = from_json(held)
+        execute(connection, "remove_succeeded", [batch], now)
+        settled.update(ids)
+    return settled
+
+
+def _finish(changes: Callable[[str, dict[str, Any]], bool], row: dict[str, Any]) -> bool:
+    """Move a job to the history, unless its hold is gone."""
+    if not changes("settle_finish", row):
+        return False
+    if row["recorded"]:
+        changes("settle_note", row)
+    return changes("settle_remove", row)
+
+
+def _return(changes: Callable[[str, dict[str, Any]], bool], row: dict[str, Any]) -> bool:
+    """Let a live job wait again, unless its hold is gone."""
+    if row["recorded"]:
+        changes("settle_note", row)
+    return changes("settle_return", row)
+
+
+def prune(prunable: Rows) -> Callable[[apsw.Connection, float], int]:
+    """A work that deletes finished jobs with their attempts."""
+    batch = [{"id": row[0], "finished_at": row[1]} for row in prunable]
+
+    def work(connection: apsw.Connection, now: float) -> int:
+        removed = execute(connection, "prune_history", batch, now)
+        execute(connection, "prune_attempts", batch, now)
+        execute(connection, "prune_effects", batch, now)
+        return len(removed)
+
+    return work
+
+
+def forget_keys(free: Rows) -> Callable[[apsw.Connection, float], Rows]:
+    """A work that deletes keys that are still as free as they were when they were looked for."""
+    return each("forget_keys", [{"tenant": row[0], "key": row[1], "job_id": row[2]} for row in free])
+
+
+def facts(address: Address) -> Callable[[apsw.Connection, float], dict[str, Any]]:
+    """A work that tells about the database file."""
+
+    def work(connection: apsw.Connection, now: float) -> dict[str, Any]:
+        synchronous = SYNCHRONOUS[connection.pragma("synchronous")]
+        return {
+            "store": "sqlite",
+            "version": apsw.sqlite_lib_version(),
+            "database": address.path,
+            "journal_mode": connection.pragma("journal_mode"),
+            "synchronous": synchronous,
+            "durable": synchronous in ("full", "extra") and not address.in_memory,
+            "read_only": connection.readonly("main"),
+            "schema": needed_version(MIGRATIONS),
+            "clock": now,
+            "file_bytes": 0 if address.in_memory else os.path.getsize(address.path),
+            "wal_bytes": 0 if address.in_memory else wal_bytes(address.path),
+        }
+
+    return work
