@@ -1,0 +1,68 @@
+"""The one bridge from synchronous code: a background event loop that runs what the async client offers."""
+
+import asyncio
+import threading
+from collections.abc import Coroutine
+from typing import Any, TypeVar
+
+from fairlead.errors import ConfigError
+
+Result = TypeVar("Result")
+
+
+class Bridge:
+    """Runs coroutines on a thread of its own, started at the first use."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._thread: threading.Thread | None = None
+
+    @property
+    def is_running(self) -> bool:
+        """Whether anything was run yet."""
+        return self._loop is not None
+
+    def runs_here(self) -> bool:
+        """Whether the caller is on the bridge's own loop."""
+        return self._thread is threading.current_thread()
+
+    def run(self, coroutine: Coroutine[Any, Any, Result], timeout: float | None = None) -> Result:
+        """The coroutine's result, waiting for it."""
+        if _inside_loop():
+            coroutine.close()
+            raise ConfigError(
+                "this call blocks, and it was made on an event loop that it would stop; use the async form with await"
+            )
+        future = asyncio.run_coroutine_threadsafe(coroutine, self._started())
+        try:
+            return future.result(timeout)
+        except TimeoutError:
+            future.cancel()
+            raise
+
+    def close(self) -> None:
+        """Stop the thread."""
+        with self._lock:
+            loop, thread = self._loop, self._thread
+            self._loop = self._thread = None
+        if loop and thread:
+            loop.call_soon_threadsafe(loop.stop)
+            thread.join()
+            loop.close()
+
+    def _started(self) -> asyncio.AbstractEventLoop:
+        with self._lock:
+            if self._loop is None:
+                self._loop = asyncio.new_event_loop()
+                self._thread = threading.Thread(target=self._loop.run_forever, name="fairlead-bridge", daemon=True)
+                self._thread.start()
+            return self._loop
+
+
+def _inside_loop() -> bool:
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return False
+    return True

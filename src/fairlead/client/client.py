@@ -1,0 +1,125 @@
+"""The client: everything a program does with jobs, on one event loop."""
+
+import asyncio
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from fairlead.client.admission import Admission, Doorkeeper
+from fairlead.client.gather import BATCH, Gatherer
+from fairlead.client.job import Job
+from fairlead.client.places import Places
+from fairlead.client.wakeups import Waker
+from fairlead.config import Settings
+from fairlead.core.admission import with_shed
+from fairlead.core.ids import is_id
+from fairlead.core.model import AttemptRecord, Enqueued, JobFilter, JobRecord, NewJob, Page
+from fairlead.core.states import FINAL
+from fairlead.core.timeline import Moment, timeline
+from fairlead.errors import JobNotDone, JobNotFound
+from fairlead.handlers.options import Options, Template, new_jobs, template
+from fairlead.handlers.spec import HandlerSpec
+from fairlead.ports.store import Store
+
+FIRST_LOOK = 0.01
+LAST_LOOK = 0.5
+MOST_ENTRIES = 1_000
+
+
+class Client:
+    """Submits jobs of declared types and reads any job."""
+
+    def __init__(self, store: Store, settings: Settings, admission: Admission | None = None) -> None:
+        self.store = store
+        self._settings = settings
+        self._waker = Waker(store)
+        self._gatherer = Gatherer(store, self._waker)
+        self.places = Places(store)
+        self._admission = admission or Admission()
+        self._doorkeeper = Doorkeeper(store, self._admission)
+
+    async def close(self) -> None:
+        """Wait for what is on its way; the store stays open."""
+        await self._gatherer.close()
+        await self.places.close()
+        await self._waker.close()
+        await self._doorkeeper.close()
+
+    async def enqueue(self, spec: HandlerSpec, calls: Sequence[Mapping[str, Any]], options: Options) -> list[Job]:
+        """Submit one job a call; returns when all are durable, in batches that are each stored whole."""
+        jobs = build_jobs(spec, calls, template_of(spec, options, self._settings, self.places.of(spec)), self._settings)
+        answers = await self.submit(jobs)
+        return [Job(self.itself, job, answer) for job, answer in zip(jobs, answers, strict=True)]
+
+    async def itself(self) -> "Client":
+        """This client, for what finds its client when it needs one."""
+        return self
+
+    async def submit(self, jobs: Sequence[NewJob]) -> list[Enqueued]:
+        """Store jobs and wake the workers they are for; Refused if they are not wanted now."""
+        if self._admission.is_quiet():
+            return await self._store_all(jobs)
+        kept = await self._doorkeeper.admit(jobs)
+        answers = await self._store_all(kept) if kept else []
+        return answers if len(kept) == len(jobs) else with_shed(jobs, kept, answers)
+
+    async def _store_all(self, jobs: Sequence[NewJob]) -> list[Enqueued]:
+        if len(jobs) <= BATCH:
+            return await self._gatherer.submit(jobs)
+        answers = []
+        for start in range(0, len(jobs), BATCH):
+            answers += await self._gatherer.submit(jobs[start : start + BATCH])
+        return answers
+
+    async def read(self, job_id: str) -> JobRecord:
+        """The job, live or finished; JobNotFound if there is none."""
+        record = await self.store.read(job_id) if is_id(job_id) else None
+        if record is None:
+            raise JobNotFound(f"there is no job {job_id}; it may have been removed after its retention time")
+        return record
+
+    async def attempts(self, job_id: str) -> list[AttemptRecord]:
+        """The runs of a job that did not end it well, oldest first."""
+        return await self.store.attempts(job_id)
+
+    async def timeline(self, job_id: str) -> list[Moment]:
+        """All that happened to a job, in order; JobNotFound if there is none."""
+        record, attempts = await self.read(job_id), await self.attempts(job_id)
+        return timeline(record, attempts, await self.store.read_audit(MOST_ENTRIES, job_id=job_id))
+
+    async def list_jobs(self, wanted: JobFilter, limit: int = 100, cursor: str | None = None) -> Page:
+        """Jobs, newest first."""
+        return await self.store.list_jobs(wanted, limit, cursor)
+
+    async def wait(self, job_id: str, timeout: float | None = None) -> JobRecord:
+        """The job once it has ended; JobNotDone if that takes longer than `timeout` seconds."""
+        deadline = None if timeout is None else time.monotonic() + timeout
+        pause = FIRST_LOOK
+        while (record := await self.read(job_id)).state not in FINAL:
+            if deadline is not None and time.monotonic() + pause > deadline:
+                raise JobNotDone(f"job {job_id} is {record.state} after {timeout:g} s; it goes on, wait again")
+            await asyncio.sleep(pause)
+            pause = min(pause * 1.5, LAST_LOOK)
+        return record
+
+
+def template_of(spec: HandlerSpec, options: Options, settings: Settings, pool: str | None = None) -> Template:
+    """What all jobs of a handler with these options share; `pool` is where they go unless the options say."""
+    place, marks = pool or spec.pool, spec.marks.shared
+    return template(spec.name, spec.version, place, settings.default_tenant, options, spec.exact, marks)
+
+
+def build_jobs(
+    spec: HandlerSpec,
+    calls: Sequence[Mapping[str, Any]],
+    shared: Template,
+    settings: Settings,
+    clock: Callable[[], float] = time.time,
+) -> list[NewJob]:
+    """The jobs that these calls of a handler ask for, checked; `clock` is the store's where that has one."""
+    dump, limit = spec.arguments.dump, settings.payload_limit
+    jobs = new_jobs(shared, [dump(call, limit) for call in calls], clock())
+    if spec.marks.is_keyed:
+        for job in jobs:
+            job.lane = shared.lane._replace(limits=spec.marks.of(job.payload))
+    return jobs

@@ -1,0 +1,134 @@
+"""Concurrent submissions become one statement; each caller still waits for its own commit.
+
+While one batch is on its way to the database, submissions that arrive are collected, and leave together when it is
+back. A single caller therefore never waits for company, and fifty callers share a commit.
+
+A batch whose connection broke is repeated with the same ids until it is known to be stored or the patience is over,
+so that no caller gets two jobs for one call.
+"""
+
+import asyncio
+import random
+import time
+from collections.abc import Sequence
+
+from fairlead.client.wakeups import Waker
+from fairlead.core.model import Enqueued, NewJob
+from fairlead.core.states import State
+from fairlead.errors import FairleadError, StoreUnavailable
+from fairlead.ports.store import SCHEDULED_HINT, Store
+
+BATCH = 1000
+SOON = 60.0
+PATIENCE = 10.0
+
+_Waiting = tuple[Sequence[NewJob], "asyncio.Future[list[Enqueued]]"]
+
+
+class Gatherer:
+    """Collects submissions on one event loop; those of a lone caller go straight to the store."""
+
+    def __init__(self, store: Store, waker: Waker) -> None:
+        self._store = store
+        self._waker = waker
+        self._waiting: list[_Waiting] = []
+        self._sending = False
+        self._sender: asyncio.Task[None] | None = None
+
+    async def submit(self, jobs: Sequence[NewJob]) -> list[Enqueued]:
+        """Store the jobs; returns when they are durable."""
+        if not self._sending:
+            return await self._submit_alone(jobs)
+        future: asyncio.Future[list[Enqueued]] = asyncio.get_running_loop().create_future()
+        self._waiting.append((jobs, future))
+        return await future
+
+    async def close(self) -> None:
+        """Wait for what is on its way."""
+        if self._sender is not None:
+            await asyncio.wait([self._sender])
+
+    async def _submit_alone(self, jobs: Sequence[NewJob]) -> list[Enqueued]:
+        """Nobody else is waiting; whoever comes meanwhile is served afterwards by a task."""
+        self._sending = True
+        try:
+            return await self._store_and_wake(jobs)
+        finally:
+            if self._waiting:
+                self._sender = asyncio.create_task(self._send_all(), name="fairlead-enqueue")
+            else:
+                self._sending = False
+
+    async def _send_all(self) -> None:
+        try:
+            while self._waiting:
+                await self._send(self._next_batch())
+        finally:
+            self._sender, self._sending = None, False
+
+    async def _store_and_wake(self, jobs: Sequence[NewJob]) -> list[Enqueued]:
+        """A hint that is due goes with the commit, any other follows it."""
+        wanted = hints(jobs)
+        due = self._waker.due(wanted)
+        answers = await store_patiently(self._store, jobs, due)
+        self._waker.wake(wanted - due)
+        return answers
+
+    def _next_batch(self) -> list[_Waiting]:
+        size = taken = 0
+        for jobs, _ in self._waiting:
+            if taken and size + len(jobs) > BATCH:
+                break
+            size += len(jobs)
+            taken += 1
+        batch, self._waiting = self._waiting[:taken], self._waiting[taken:]
+        return batch
+
+    async def _send(self, batch: list[_Waiting]) -> None:
+        try:
+            answers = await self._store_and_wake([job for jobs, _ in batch for job in jobs])
+        except FairleadError as error:
+            await self._fail(batch, error)
+        except BaseException:
+            for _, future in batch:
+                future.cancel()
+            raise
+        else:
+            position = 0
+            for jobs, future in batch:
+                if not future.done():
+                    future.set_result(answers[position : position + len(jobs)])
+                position += len(jobs)
+
+    async def _fail(self, batch: list[_Waiting], error: FairleadError) -> None:
+        """One bad submission must not take the others of its batch down: where it may be one, send each alone."""
+        if len(batch) > 1 and not isinstance(error, StoreUnavailable):
+            for item in batch:
+                await self._send([item])
+            return
+        for _, future in batch:
+            if not future.done():
+                future.set_exception(error)
+
+
+async def store_patiently(store: Store, jobs: Sequence[NewJob], wake: frozenset[str] = frozenset()) -> list[Enqueued]:
+    """Enqueue, repeating with the same ids while the store is away."""
+    give_up = time.monotonic() + PATIENCE
+    again, pause = False, 0.05
+    while True:
+        try:
+            return await store.enqueue(jobs, again, wake)
+        except StoreUnavailable:
+            if time.monotonic() + pause > give_up:
+                raise
+        again = True
+        await asyncio.sleep(pause * random.uniform(0.5, 1.5))
+        pause = min(pause * 2, 1.0)
+
+
+def hints(jobs: Sequence[NewJob]) -> frozenset[str]:
+    """Whom to wake for these jobs: their pools, and the promoter if one is due soon."""
+    woken = {job.lane.pool for job in jobs if job.state is State.READY}
+    if any(job.state is State.SCHEDULED and job.delay < SOON for job in jobs):
+        woken.add(SCHEDULED_HINT)
+    return frozenset(woken)

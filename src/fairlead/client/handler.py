@@ -1,0 +1,117 @@
+"""A declared handler: still callable as the function it is, and the typed way to submit its jobs."""
+
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from functools import update_wrapper
+from typing import Any, Generic, ParamSpec, Protocol, TypeVar
+
+from fairlead.client.admission import Admission
+from fairlead.client.client import Client, build_jobs, template_of
+from fairlead.client.job import Job
+from fairlead.client.places import Places
+from fairlead.config import Settings
+from fairlead.core.model import Enqueued, NewJob
+from fairlead.errors import ConfigError
+from fairlead.handlers.options import Options, Template
+from fairlead.handlers.spec import HandlerSpec
+from fairlead.ports.store import Store
+
+P = ParamSpec("P")
+Result = TypeVar("Result")
+
+
+class Submitter(Protocol):
+    """What a handler needs of the application it belongs to."""
+
+    settings: Settings
+    clock: Callable[[], float]
+    admission: Admission
+
+    async def client(self) -> Client: ...
+    def unopened_store(self) -> Store: ...
+    def sync(self, coroutine: Coroutine[Any, Any, Result]) -> Result: ...
+
+
+class Call(dict[str, Any]):
+    """The arguments of one job, for enqueue_many."""
+
+
+class Handler(Generic[P, Result]):
+    """A job type of an application."""
+
+    def __init__(
+        self,
+        submitter: Submitter,
+        spec: HandlerSpec,
+        function: Callable[..., Any],
+        options: Options | None = None,
+    ) -> None:
+        self._submitter = submitter
+        self._function = function
+        self._options = options or Options()
+        self._template: Template | None = None  # made at the first use, since the options are checked then
+        self._placed = 0  # the version of the places that the template was made with
+        self.spec = spec
+        update_wrapper(self, function)
+
+    def __call__(self, *args: Any, **keywords: Any) -> Any:
+        """Call the function itself, as in a unit test."""
+        return self._function(*args, **keywords)
+
+    def __repr__(self) -> str:
+        return f"<Handler {self.spec.name} v{self.spec.version} in pool {self.spec.pool}>"
+
+    def options(self, **changes: Any) -> "Handler[P, Result]":
+        """The same handler with options for what it submits: tenant, priority, pool, run_in, run_at, not_after,
+        on_late, exact, idempotency_key, idempotency_scope, idempotency_window, timeout, retry, parent, connection."""
+        return Handler(self._submitter, self.spec, self._function, self._options.but(**changes))
+
+    def call(self, *args: P.args, **keywords: P.kwargs) -> Call:
+        """Arguments for enqueue_many, checked by the type checker."""
+        return Call(self.spec.arguments.bind(args, keywords))
+
+    async def enqueue(self, *args: P.args, **keywords: P.kwargs) -> Job:
+        """Submit one job; returns when it is durable."""
+        (job,) = await self.enqueue_many([self.spec.arguments.bind(args, keywords)])
+        return job
+
+    async def enqueue_many(self, calls: Sequence[Mapping[str, Any]]) -> list[Job]:
+        """Submit a job for each set of arguments."""
+        if self._options.connection is None:
+            client = await self._submitter.client()
+            jobs = self._build(calls, client.places)
+            return self._submitted(jobs, await client.submit(jobs))
+        jobs, answers = self._enqueue_within(calls)
+        return self._submitted(jobs, answers if isinstance(answers, list) else await answers)
+
+    def delay(self, *args: P.args, **keywords: P.kwargs) -> Job:
+        """Submit one job from synchronous code; returns when it is durable."""
+        (job,) = self.delay_many([self.spec.arguments.bind(args, keywords)])
+        return job
+
+    def delay_many(self, calls: Sequence[Mapping[str, Any]]) -> list[Job]:
+        """Submit a job for each set of arguments, from synchronous code."""
+        if self._options.connection is None:
+            return self._submitter.sync(self.enqueue_many(calls))
+        jobs, answers = self._enqueue_within(calls)
+        if not isinstance(answers, list):
+            answers.close()
+            raise ConfigError("this connection is async; use await enqueue(...) instead of delay(...)")
+        return self._submitted(jobs, answers)
+
+    def _enqueue_within(self, calls: Sequence[Mapping[str, Any]]) -> tuple[list[NewJob], Any]:
+        """In the caller's transaction everything happens on the caller's connection; ours are not even opened."""
+        jobs = self._build(calls)
+        store = self._submitter.unopened_store()
+        return jobs, store.enqueue_within(self._options.connection, jobs, self._submitter.admission)
+
+    def _build(self, calls: Sequence[Mapping[str, Any]], places: Places | None = None) -> list[NewJob]:
+        version = 0 if places is None else places.version
+        if self._template is None or version != self._placed:
+            pool = self.spec.pool if places is None else places.of(self.spec)
+            self._template = template_of(self.spec, self._options, self._submitter.settings, pool)
+            self._placed = version
+        submitter = self._submitter
+        return build_jobs(self.spec, calls, self._template, submitter.settings, submitter.clock)
+
+    def _submitted(self, jobs: list[NewJob], answers: list[Enqueued]) -> list[Job]:
+        return [Job(self._submitter.client, job, answer) for job, answer in zip(jobs, answers, strict=True)]

@@ -1,0 +1,87 @@
+"""A submitted job in the caller's hands."""
+
+from collections.abc import Awaitable, Callable
+from typing import Any, Protocol
+
+from pydantic_core import from_json
+
+from fairlead.core.model import AttemptRecord, Enqueued, JobRecord, NewJob
+from fairlead.core.states import State
+from fairlead.core.timeline import Moment
+from fairlead.errors import JobFailed, JobNotFound
+
+
+class Reader(Protocol):
+    """What a job in hand needs of its client, be it in this process or behind HTTP."""
+
+    async def read(self, job_id: str) -> JobRecord: ...
+    async def attempts(self, job_id: str) -> list[AttemptRecord]: ...
+    async def timeline(self, job_id: str) -> list[Moment]: ...
+    async def wait(self, job_id: str, timeout: float | None = None) -> JobRecord: ...
+
+
+class Job:
+    """What `enqueue` returns: the id, whether it was there before, and ways to follow it.
+
+    When the system is overloaded, by its policy: `deferred` are the seconds that it was put off, and a `shed` job was
+    not stored and never runs.
+    """
+
+    __slots__ = ("_client", "_new", "duplicate", "id", "shed")
+
+    def __init__(self, client: Callable[[], Awaitable[Reader]], new: NewJob, answer: Enqueued) -> None:
+        self._client = client
+        self._new = new
+        self.id = answer.id
+        self.duplicate = answer.duplicate
+        self.shed = answer.shed
+
+    def __repr__(self) -> str:
+        note = " (already there)" if self.duplicate else " (shed)" if self.shed else ""
+        return f"<Job {self.id} {self.type} of {self.tenant}{note}>"
+
+    @property
+    def type(self) -> str:
+        """The job's type."""
+        return self._new.lane.type
+
+    @property
+    def tenant(self) -> str:
+        """Whose job it is."""
+        return self._new.lane.tenant
+
+    @property
+    def deferred(self) -> float | None:
+        """Seconds that it was put off; None if it was not."""
+        return self._new.deferred
+
+    async def read(self) -> JobRecord:
+        """The whole job as it is now."""
+        if self.shed:
+            raise JobNotFound(f"job {self.id} was shed: the system was overloaded, and its policy was not to store it")
+        return await (await self._client()).read(self.id)
+
+    async def state(self) -> State:
+        """Its state now."""
+        return (await self.read()).state
+
+    async def attempts(self) -> list[AttemptRecord]:
+        """Its runs that did not end it well, oldest first."""
+        return await (await self._client()).attempts(self.id)
+
+    async def timeline(self) -> list[Moment]:
+        """All that happened to it, in order."""
+        return await (await self._client()).timeline(self.id)
+
+    async def wait(self, timeout: float | None = None) -> Any:
+        """Its result once it has succeeded.
+
+        JobFailed if it ended otherwise, JobNotDone if it has not ended within `timeout` seconds.
+        """
+        if self.shed:
+            raise JobFailed(f"job {self.id} was shed: the system was overloaded, and its policy was not to store it")
+        record = await (await self._client()).wait(self.id, timeout)
+        if record.state is not State.SUCCEEDED:
+            cause = f": {record.error.type}: {record.error.message}" if record.error else ""
+            raise JobFailed(f"job {self.id} is {record.state} after {record.attempt} attempts{cause}")
+        return None if record.result is None else from_json(record.result)

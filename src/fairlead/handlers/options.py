@@ -1,0 +1,193 @@
+"""What a caller says about one job: whose it is, when it runs, how often it is tried."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from functools import lru_cache
+from random import Random
+from typing import Any, NamedTuple, Protocol
+
+from pydantic_core import from_json, to_json
+
+from fairlead.core import late
+from fairlead.core.durations import Duration, seconds
+from fairlead.core.failure import Policies
+from fairlead.core.ids import make_ids
+from fairlead.core.model import Lane, NewJob, Priority, Scope, Unique
+from fairlead.core.names import check_name
+from fairlead.core.retry import Retry
+from fairlead.core.spread import spread
+from fairlead.core.states import State
+from fairlead.core.unique import unique as unique_key
+from fairlead.errors import ConfigError, InvalidArguments
+from fairlead.handlers.spec import HandlerSpec
+
+_random = Random()
+_SAMPLE = late.ExpiredJob(
+    "00000000-0000-7000-8000-000000000000", Lane("pool", "tenant", "type", Priority.DEFAULT, 1), 0.0, 1.0, 2.0, "{}"
+)
+
+
+class HasSpec(Protocol):
+    """A declared handler."""
+
+    spec: HandlerSpec
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """The options of a submission; what is None is left to the handler's declaration or the settings."""
+
+    tenant: str | None = None
+    priority: Priority | str = Priority.DEFAULT
+    pool: str | None = None
+    run_in: Duration | None = None
+    run_at: datetime | None = None
+    not_after: datetime | None = None
+    idempotency_key: str | None = None
+    idempotency_scope: Scope | str = Scope.ACTIVE
+    idempotency_window: Duration | None = None
+    timeout: Duration | None = None
+    retry: Retry | None = None
+    exact: bool | None = None
+    on_late: "HasSpec | None" = None
+    parent: str | None = None
+    trace: str | None = None
+    connection: Any = None
+
+    def but(self, **changes: Any) -> "Options":
+        """The same options with some changed; ConfigError for a name that is none."""
+        try:
+            return replace(self, **changes)
+        except TypeError as error:
+            raise ConfigError(f"unknown option: {error}") from None
+
+
+class Template(NamedTuple):
+    """What all jobs of one submission share, checked once."""
+
+    lane: Lane
+    delay: float
+    run_at: float | None
+    not_after: float | None
+    unique: Unique | None
+    overrides: str | None
+    parent: str | None
+    exact: bool
+
+
+def template(
+    name: str, version: int, pool: str, tenant: str, options: Options, exact: bool = False, limits: str = ""
+) -> Template:
+    """The template of jobs of a type; the options win over what the type declares and the default tenant."""
+    lane = Lane(
+        check_name("pool", options.pool or pool),
+        check_name("tenant", options.tenant or tenant),
+        name,
+        Priority.parse(options.priority),
+        version,
+        limits,
+    )
+    delay, run_at = _when(options)
+    not_after = _instant("not_after", options.not_after)
+    exact = exact if options.exact is None else options.exact
+    return Template(lane, delay, run_at, not_after, _unique(options), overrides(options), options.parent, exact)
+
+
+def new_jobs(shared: Template, payloads: Sequence[str], now: float, rng: Random | None = None) -> list[NewJob]:
+    """The jobs that a submission asks for; `now` only tells whether a named instant lies in the future."""
+    if shared.unique is not None and len(payloads) > 1:
+        raise ConfigError("one idempotency_key cannot stand for many jobs; enqueue them one by one, each with its own")
+    lane, delay, run_at, not_after, unique, overrides, parent, exact = shared
+    waits = delay > 0 or (run_at is not None and run_at > now)
+    state = State.SCHEDULED if waits else State.READY
+    jobs = [
+        NewJob(job_id, lane, payload, state, delay, run_at, not_after, unique, overrides, parent)
+        for job_id, payload in zip(make_ids(len(payloads), now), payloads, strict=True)
+    ]
+    if waits and not exact:
+        _spread(jobs, now, rng or _random)
+    return jobs
+
+
+def _spread(jobs: list[NewJob], now: float, rng: Random) -> None:
+    """Move each job that waits for long a little, and each by itself."""
+    for job in jobs:
+        latest = None if job.not_after is None else job.not_after - now
+        if job.run_at is None:
+            job.delay = spread(job.delay, latest, rng)
+        else:
+            job.run_at = now + spread(job.run_at - now, latest, rng)
+
+
+def _when(options: Options) -> tuple[float, float | None]:
+    if options.run_in is not None and options.run_at is not None:
+        raise ConfigError("run_in and run_at exclude each other; give one of them")
+    delay = 0.0 if options.run_in is None else seconds(options.run_in)
+    return delay, _instant("run_at", options.run_at)
+
+
+def _instant(name: str, moment: datetime | None) -> float | None:
+    if moment is None:
+        return None
+    if moment.tzinfo is None:
+        raise ConfigError(f"{name}={moment!r} has no time zone; use datetime.now(UTC) or add tzinfo")
+    return moment.timestamp()
+
+
+def _unique(options: Options) -> Unique | None:
+    if options.idempotency_key is None:
+        return None
+    return unique_key(options.idempotency_key, options.idempotency_scope, options.idempotency_window)
+
+
+def overrides(options: Options) -> str | None:
+    """What a worker needs to know that the handler's declaration does not say, or None."""
+    stored: dict[str, Any] = {}
+    if options.timeout is not None:
+        stored["timeout"] = seconds(options.timeout)
+    if options.retry is not None:
+        if callable(options.retry.backoff):
+            raise ConfigError("a backoff that is a function cannot be stored with a job; declare it with the handler")
+        stored["retry"] = options.retry.stored()
+    if options.on_late is not None:
+        stored[late.OPTION] = _late_target(options.on_late.spec, options)
+    if options.trace is not None:
+        stored["trace"] = options.trace
+    return to_json(stored).decode() if stored else None
+
+
+def _late_target(spec: HandlerSpec, options: Options) -> Mapping[str, Any]:
+    """The handler that is told, checked: it must be content with what can be told."""
+    if options.not_after is None:
+        raise ConfigError("on_late needs not_after: without it no job is too late")
+    takes = [name for name in late.FACTS if name in spec.arguments.names]
+    sample = late.facts(_SAMPLE)
+    try:
+        spec.arguments.load(to_json({name: sample[name] for name in takes}).decode())
+    except InvalidArguments as error:
+        known = ", ".join(late.FACTS)
+        raise ConfigError(f"{spec.name!r} cannot be on_late: it may take {known}; {error}") from None
+    return late.target(spec.name, spec.version, spec.pool, takes)
+
+
+def overridden(options: str | None, timeout: float | None, policies: Policies) -> tuple[float | None, Policies]:
+    """The timeout and retry policies in force for a job with these stored options."""
+    if options is None:
+        return timeout, policies
+    own_timeout, retry = _parsed(options)
+    return timeout if own_timeout is None else own_timeout, policies.but(retry) if retry else policies
+
+
+def trace_of(options: str | None) -> str | None:
+    """The trace context that a job was submitted with."""
+    trace = from_json(options).get("trace") if options else None
+    return trace if isinstance(trace, str) else None
+
+
+@lru_cache(maxsize=1024)
+def _parsed(options: str) -> tuple[float | None, Retry | None]:
+    """Stored options; the jobs of one submission have the same text."""
+    overrides = from_json(options)
+    given = overrides.get("retry")
+    return overrides.get("timeout"), Retry(**given) if given else None

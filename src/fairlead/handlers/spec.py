@@ -1,0 +1,212 @@
+"""A job type as declared in code, and the registry of all that an application knows."""
+
+import inspect
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+from fairlead.core.breaker import Breaker
+from fairlead.core.budget import RetryBudget
+from fairlead.core.durations import Duration, seconds
+from fairlead.core.failure import FailureClass, Policies
+from fairlead.core.failure import policies as checked_policies
+from fairlead.core.health import TYPE, breakers_of
+from fairlead.core.limits import Bound, Limit
+from fairlead.core.model import JobType
+from fairlead.core.names import check_name
+from fairlead.core.quarantine import Quarantine
+from fairlead.core.retry import Retry
+from fairlead.core.schedule import ScheduleSpec
+from fairlead.errors import ConfigError, UnknownType
+from fairlead.handlers.arguments import Arguments
+from fairlead.handlers.limits import Limits, Marks, checked
+
+Upgrade = Callable[[dict[str, Any], int], dict[str, Any]]
+Classes = Mapping[type[BaseException] | str, FailureClass | str]
+
+
+@dataclass(frozen=True)
+class HandlerSpec:
+    """Everything about one job type that its handler's declaration says."""
+
+    name: str
+    function: Callable[..., Any]
+    arguments: Arguments
+    pool: str
+    version: int
+    timeout: float | None
+    policies: Policies
+    retention: float | None
+    upgrade: Upgrade | None
+    is_async: bool  # runs on the event loop rather than in a thread
+    exact: bool = False  # far schedules are not spread
+    fixed_pool: bool = False  # measured run times do not move it
+    classes: tuple[Mapping[str, FailureClass], ...] = field(default=())  # by name of exception: the type's, the app's
+    limits: tuple[Limit, ...] = ()
+    needs: tuple[str, ...] = ()  # the dependencies it calls, for which its runs may fail
+    breaker: Breaker = field(default_factory=Breaker)
+    quarantine: Quarantine = field(default_factory=Quarantine)
+    breakers: tuple[str, ...] = ()  # the names of all that its runs go through
+    budget: RetryBudget = field(default_factory=RetryBudget)  # that of its application
+
+    @cached_property
+    def marks(self) -> Marks:
+        """What its jobs' lanes say of its limits."""
+        return Marks(self.name, self.arguments, self.limits, self.needs)
+
+    @property
+    def retry(self) -> Retry:
+        """The policy for application errors."""
+        return self.policies.application
+
+    def load(self, payload: str, version: int) -> dict[str, Any]:
+        """The arguments of a payload, upgraded first if an older version wrote it."""
+        if version < self.version and self.upgrade:
+            payload = json.dumps(self.upgrade(json.loads(payload), version))
+        return self.arguments.load(payload)
+
+    def job_type(self) -> JobType:
+        """What the store keeps of it."""
+        declared = {name.value: policy.stored() for name, policy in self.policies.declared.items()}
+        settings = {
+            "timeout": self.timeout,
+            "retry": self.retry.stored(),
+            "policies": declared,
+            "retention": self.retention,
+            "exact": self.exact,
+            "fixed_pool": self.fixed_pool,
+            "limits": [limit.stored() for limit in self.limits],
+            "needs": list(self.needs),
+            "breaker": self.breaker.stored(),
+            "quarantine": self.quarantine.stored(),
+            "retry_budget": self.budget.stored(),
+        }
+        return JobType(self.name, self.version, self.pool, self.arguments.schema(), settings)
+
+
+def declare(
+    name: str,
+    function: Callable[..., Any],
+    *,
+    pool: str,
+    version: int,
+    timeout: Duration | None,
+    retry: Retry,
+    retention: Duration | None,
+    upgrade: Upgrade | None,
+    policies: Mapping[FailureClass | str, Retry] | None = None,
+    exact: bool = False,
+    fixed_pool: bool = False,
+    classes: tuple[Mapping[str, FailureClass], ...] = (),
+    limit: Limits = None,
+    needs: Sequence[str] = (),
+    breaker: Breaker | None = None,
+    quarantine: Quarantine | None = None,
+    budget: RetryBudget | None = None,
+) -> HandlerSpec:
+    """A checked declaration."""
+    check_name("job type", name)
+    check_name("pool", pool)
+    if version < 1:
+        raise ConfigError(f"the version of {name!r} is {version}; versions begin at 1")
+    if inspect.isasyncgenfunction(function) or inspect.isgeneratorfunction(function):
+        raise ConfigError(f"the handler of {name!r} is a generator; it must be a function or a coroutine function")
+    limits, dependencies = checked(name, limit, needs)
+    return HandlerSpec(
+        name=name,
+        function=function,
+        arguments=Arguments(name, function),
+        pool=pool,
+        version=version,
+        timeout=None if timeout is None else seconds(timeout),
+        policies=checked_policies(retry, policies),
+        retention=None if retention is None else seconds(retention),
+        upgrade=upgrade,
+        is_async=inspect.iscoroutinefunction(function),
+        exact=exact,
+        fixed_pool=fixed_pool,
+        classes=classes,
+        limits=limits,
+        needs=dependencies,
+        breaker=breaker or Breaker(),
+        quarantine=quarantine or Quarantine(),
+        breakers=breakers_of(name, dependencies),
+        budget=budget or RetryBudget(),
+    )
+
+
+def class_table(classes: Classes) -> dict[str, FailureClass]:
+    """Failure classes by the full name of the exception, from exceptions or their names."""
+    return {_exception_name(kind): FailureClass.parse(failure) for kind, failure in classes.items()}
+
+
+def _exception_name(kind: type[BaseException] | str) -> str:
+    if isinstance(kind, str):
+        return kind
+    if not isinstance(kind, type) or not issubclass(kind, BaseException):
+        raise ConfigError(f"{kind!r:.100} is not an exception; name a class, or write it like 'stripe.APIError'")
+    return f"{kind.__module__}.{kind.__qualname__}"
+
+
+class Registry(Mapping[str, HandlerSpec]):
+    """The job types of one application, and the schedules that its code declares for them."""
+
+    def __init__(
+        self,
+        app: str = "app",
+        breaker: Breaker | None = None,
+        quarantine: Quarantine | None = None,
+        budget: RetryBudget | None = None,
+    ) -> None:
+        self.app = app
+        self.schedules: dict[str, ScheduleSpec] = {}
+        self._specs: dict[str, HandlerSpec] = {}
+        self._bounds: dict[str, Bound] = {}
+        self.classes: dict[str, FailureClass] = {}
+        self.breaker = breaker or Breaker()  # where neither the type nor the dependency has its own
+        self.quarantine = quarantine or Quarantine()
+        self.budget = budget or RetryBudget()
+        self.dependencies: dict[str, Breaker] = {}
+
+    def breaker_of(self, name: str) -> Breaker:
+        """The policy of a breaker, by its full name."""
+        scope, _, own = name.partition(":")
+        if scope == TYPE and own in self:
+            return self[own].breaker
+        return self.dependencies.get(own, self.breaker)
+
+    def add(self, spec: HandlerSpec) -> None:
+        """Enter a type; a name can be declared once."""
+        if spec.name in self._specs:
+            raise ConfigError(f"the job type {spec.name!r} is declared twice; give one of them another name")
+        for limit in spec.limits:
+            if self._bounds.setdefault(limit.name, limit.bound) != limit.bound:
+                raise ConfigError(
+                    f"the limit {limit.name!r} of {spec.name!r} is declared elsewhere with other numbers; "
+                    "handlers that share a limit declare it alike"
+                )
+        self._specs[spec.name] = spec
+
+    def add_schedule(self, spec: ScheduleSpec) -> None:
+        """Enter a schedule; a name can be declared once."""
+        if spec.name in self.schedules:
+            raise ConfigError(f"the schedule {spec.name!r} is declared twice; give one of them a name=... of its own")
+        self.schedules[spec.name] = spec
+
+    def __getitem__(self, name: str) -> HandlerSpec:
+        try:
+            return self._specs[name]
+        except KeyError:
+            known = ", ".join(sorted(self._specs)) or "none"
+            raise UnknownType(f"there is no job type {name!r}; this application has: {known}") from None
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._specs
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._specs)
+
+    def __len__(self) -> int:
+        return len(self._specs)

@@ -1,0 +1,59 @@
+"""Moves the future jobs of a type to the pool that its measured run times call for, if a worker serves it there."""
+
+from collections import defaultdict
+
+from fairlead.core.controls import ABSENT, Change, Controls
+from fairlead.core.model import JobType
+from fairlead.core.pools import PLACE, WINDOW, Move, Pools, classify
+from fairlead.core.runtimes import RunCount
+from fairlead.ports.store import CONTROLS_HINT, Store
+from fairlead.telemetry.events import Telemetry, TypeMoved
+
+INTERVAL = 60.0
+
+
+class Classifier:
+    """Compares each type's run times with what its pool allows."""
+
+    name = "classify"
+
+    def __init__(self, store: Store, telemetry: Telemetry) -> None:
+        self._store = store
+        self._telemetry = telemetry
+        self._controls = Controls()
+
+    async def run_once(self) -> float:
+        """Move what belongs elsewhere; returns the seconds until the next look."""
+        counts: dict[str, list[RunCount]] = defaultdict(list)
+        for count in await self._store.run_counts(WINDOW):
+            counts[count.type].append(count)
+        if counts:
+            changed = await self._store.controls(self._controls.version)
+            self._controls.follow(changed.controls)
+            served = await self._served()
+            for job_type in await self._store.job_types():
+                await self._place(job_type, counts.get(job_type.name, []), changed.now, served)
+        return INTERVAL
+
+    async def _served(self) -> set[tuple[str, str]]:
+        """The types, and the pools in which somebody serves them."""
+        live = [record.info for record in await self._store.workers() if record.live]
+        return {(name, pool) for info in live for name in info.types for pool in info.pools}
+
+    async def _place(self, job_type: JobType, counts: list[RunCount], now: float, served: set[tuple[str, str]]) -> None:
+        if job_type.settings.get("fixed_pool"):
+            return
+        control = self._controls.get(PLACE, job_type.name)
+        place = Pools(self._controls).place(job_type.name, job_type.pool)
+        moved_ago = None if control is None else now - control.at
+        move = classify(job_type.name, job_type.pool, place, moved_ago, counts)
+        if move is None or (move.type, move.new) not in served:
+            return
+        if await self._write(move, ABSENT if control is None else control.version):
+            self._telemetry.emit(TypeMoved(*move))
+
+    async def _write(self, move: Move, seen: int) -> bool:
+        value = {"pool": move.new, "why": move.why}
+        made = await self._store.change_controls([Change(PLACE, move.type, value, seen)])
+        await self._store.wake([CONTROLS_HINT])
+        return bool(made)

@@ -1,0 +1,67 @@
+"""Keeps the schedules that an app's code declares in the store.
+
+Of all processes of an app one leads, and what its code declares is in force: it writes that once, when it comes to
+lead. So during a rolling deploy, with old and new code running side by side, nobody fights: the old code's schedules
+hold until its leader has gone, then another process leads and writes its own. In the end the code that runs has won,
+after a deploy as after a rollback, and a fire that both declare is made once either way.
+
+An app is known by its name. Where it was renamed, its schedules belong to a name that nobody uses any more: they are
+adopted, once that name's lead is free.
+"""
+
+import contextlib
+from uuid import uuid4
+
+from fairlead.control.audit import Operator, whoami
+from fairlead.control.schedules import app_runs, declare, role_of
+from fairlead.core.recur import Reconciled
+from fairlead.errors import StoreError
+from fairlead.handlers.spec import Registry
+from fairlead.ports.store import Store
+from fairlead.telemetry.events import SchedulesDeclared, ServiceFailed, Telemetry
+
+
+class Declarer:
+    """Declares once in each term in which it leads its app."""
+
+    name = "declare"
+
+    def __init__(self, store: Store, registry: Registry, lead: float, telemetry: Telemetry) -> None:
+        self._store = store
+        self._registry = registry
+        self._lead = lead
+        self._telemetry = telemetry
+        self._identity = str(uuid4())
+        self._declared_in = 0
+
+    async def run_once(self) -> float:
+        """Declare if this is a new term of ours; returns the seconds until the lead has to be renewed."""
+        term = await self._store.lead(role_of(self._registry.app), self._identity, self._lead)
+        if term and term != self._declared_in:
+            self._tell(await self._declare())
+        self._declared_in = term
+        return self._lead / 3
+
+    async def resign(self) -> None:
+        """Let another process of the app declare at once."""
+        with contextlib.suppress(StoreError):
+            await self._store.resign(role_of(self._registry.app), self._identity)
+
+    async def _declare(self) -> Reconciled:
+        app, declared = self._registry.app, list(self._registry.schedules.values())
+        operator = Operator(whoami(), f"the code of {app} declares it")
+        found = await declare(self._store, app, declared, operator)
+        owners = {item.owner for item in found.taken if item.owner is not None}
+        gone = [owner for owner in owners if not await app_runs(self._store, owner)]
+        if not gone:
+            return found
+        adopted = await declare(self._store, app, declared, operator, gone)
+        return Reconciled(found.writes + adopted.writes, adopted.taken)
+
+    def _tell(self, found: Reconciled) -> None:
+        if found.writes:
+            self._telemetry.emit(SchedulesDeclared(self._registry.app, len(found.writes), found.retired))
+        for item in found.taken:
+            owner = f"the app {item.owner}, which still runs" if item.owner else "one made through the client"
+            reason = f"the schedule {item.name!r} is declared here, but the name belongs to {owner}: choose another"
+            self._telemetry.emit(ServiceFailed(self.name, reason))

@@ -1,0 +1,45 @@
+"""Ends jobs that can no longer start in time: those that still wait for their time, or in a lane that nobody serves.
+
+A worker does the same with a late job that it claims. Both go through core.settle and store.settle, which also stores
+the job that the submitter named for this case.
+"""
+
+from random import Random
+
+from fairlead.core.failure import Policies
+from fairlead.core.late import Late, late_error
+from fairlead.core.model import Ending, Outcome, Settlement
+from fairlead.core.settle import settle
+from fairlead.ports.store import EVERYONE, Store
+from fairlead.telemetry.events import LateExecution, Telemetry
+
+BATCH = 500
+INTERVAL = 2.0
+ANY = Policies()  # a job that never started has not failed
+
+
+class Expirer:
+    """Looks along the index of latest starts."""
+
+    name = "expire"
+
+    def __init__(self, store: Store, telemetry: Telemetry) -> None:
+        self._store = store
+        self._telemetry = telemetry
+        self._random = Random()
+
+    async def run_once(self) -> float:
+        """Expire one batch; returns the seconds until the next look."""
+        late = await self._store.late(BATCH)
+        if not late:
+            return INTERVAL
+        settled = await self._store.settle([self._settlement(item) for item in late])
+        expired = [item for item in late if item.job.id in settled]
+        for job, late_by in expired:
+            self._telemetry.emit(LateExecution(job.id, job.lane.type, job.lane.tenant, late_by))
+        if expired:
+            await self._store.wake([EVERYONE])  # whichever pool the jobs that follow are in
+        return 0.0 if len(late) == BATCH and expired else INTERVAL
+
+    def _settlement(self, late: Late) -> Settlement:
+        return settle(late.job, Outcome(Ending.EXPIRED, error=late_error(late.late_by)), ANY, self._random)

@@ -1,0 +1,66 @@
+"""Writes down what each tenant was due, beside what it got."""
+
+import time
+
+from fairlead.core.controls import Controls
+from fairlead.core.estimates import Estimates
+from fairlead.core.ledger import Backlog, settle
+from fairlead.core.pools import Pools
+from fairlead.core.tenancy import Tenants
+from fairlead.ports.shares import LaneDepth
+from fairlead.ports.store import Store
+
+INTERVAL = 10.0
+MOST_COUNTED = 100_000  # jobs of a lane
+UNSETTLED_FOR = 600.0
+MEASURED_FOR = 24 * 3600.0
+PRUNE_EVERY = 600.0
+Backlogs = dict[tuple[str, str], Backlog]
+
+
+class LedgerKeeper:
+    """Looks at what was delivered since it last looked, and divides it as it should have been divided."""
+
+    name = "ledger"
+
+    def __init__(self, store: Store, keep: float) -> None:
+        self._store = store
+        self._keep = keep
+        self._before: Backlogs = {}
+        self._pruned_at = 0.0
+        self._controls = Controls()
+        self._tenants = Tenants(self._controls)
+
+    async def run_once(self) -> float:
+        """Settle one period; returns the seconds until the next one."""
+        self._controls.follow((await self._store.controls(self._controls.version)).controls)
+        waiting = await self._backlogs()
+        found, minute = await self._store.unsettled_ledger(UNSETTLED_FOR)
+        names = {item.tenant for item in found} | {tenant for _, tenant in waiting}
+        known = {name: self._tenants.get(name) for name in names}
+        await self._store.settle_ledger(settle(found, self._before, waiting, minute, known))
+        self._before = waiting
+        await self._prune()
+        return INTERVAL
+
+    async def _backlogs(self) -> Backlogs:
+        depths = await self._store.lane_depths(MOST_COUNTED)
+        estimates = Estimates(Pools(self._controls).get)
+        for count in await self._store.run_counts(MEASURED_FOR) if depths else []:
+            estimates.learn(count.type, count.runs, count.seconds)
+        return backlogs_of(depths, estimates)
+
+    async def _prune(self) -> None:
+        if time.monotonic() - self._pruned_at > PRUNE_EVERY:
+            self._pruned_at = time.monotonic()
+            await self._store.prune_shares(self._keep)
+
+
+def backlogs_of(depths: list[LaneDepth], estimates: Estimates) -> Backlogs:
+    """What waits for each tenant in each pool."""
+    found: Backlogs = {}
+    for lane, _, depth in depths:
+        before = found.get((lane.pool, lane.tenant), Backlog(0, 0.0))
+        seconds = depth * estimates.of(lane.pool, lane.type)
+        found[lane.pool, lane.tenant] = Backlog(before.jobs + depth, before.seconds + seconds)
+    return found

@@ -1,0 +1,42 @@
+"""Gives the jobs of lost workers a new chance, or ends those that were lost too often."""
+
+from random import Random
+
+from fairlead.core.failure import Policies
+from fairlead.core.model import Ending, Outcome
+from fairlead.core.settle import settle
+from fairlead.core.states import State
+from fairlead.ports.store import LIMITS_HINT, Store
+from fairlead.scheduler.crashes import Crashes
+from fairlead.telemetry.events import JobsRecovered, Telemetry
+
+BATCH = 500
+ANY = Policies()  # a lost worker burns no attempt, whatever the type's policies are
+
+
+class Recoverer:
+    """Finds running jobs whose owner's lease is over; the store checks that again when it settles them."""
+
+    name = "recover"
+
+    def __init__(self, store: Store, interval: float, telemetry: Telemetry) -> None:
+        self._store = store
+        self._interval = interval
+        self._telemetry = telemetry
+        self._random = Random()
+        self._crashes = Crashes(store, telemetry)
+
+    async def run_once(self) -> float:
+        """Settle one batch of lost jobs; returns the seconds until the next look."""
+        lost = await self._store.lost(BATCH)
+        if not lost:
+            return self._interval
+        settlements = [settle(job, Outcome(Ending.LOST), ANY, self._random) for job in lost]
+        settled = await self._store.settle(settlements, expired_only=True)
+        accepted = [item for item in settlements if item.id in settled]
+        if accepted:
+            dead = sum(item.state is State.DEAD for item in accepted)
+            self._telemetry.emit(JobsRecovered(len(accepted), dead))
+            await self._store.wake({LIMITS_HINT, *(job.lane.pool for job in lost)})
+            await self._crashes.count([job for job in lost if job.id in settled])
+        return 0.0 if len(lost) == BATCH else self._interval

@@ -1,0 +1,88 @@
+"""Makes the jobs of recurring schedules when their time has come."""
+
+import asyncio
+from collections.abc import Sequence
+from functools import partial
+
+from fairlead.core.ids import make_ids
+from fairlead.core.recur import plan, postponed
+from fairlead.core.schedule import DueSchedule, Fire, FireOutcome, FirePlan
+from fairlead.errors import ConfigError
+from fairlead.ports.store import Store
+from fairlead.telemetry.events import (
+    Event,
+    ScheduleFired,
+    ScheduleMissed,
+    ScheduleSkipped,
+    ServiceFailed,
+    Telemetry,
+)
+
+BATCH = 100
+LONGEST_SLEEP = 5.0
+IN_OTHER_HANDS = 0.1  # another scheduler holds what is due: look again soon, but not at once
+
+
+class Recurrer:
+    """Sleeps until the next fire; a hint wakes it when a schedule was added or changed. Any number may run at once."""
+
+    name = "recur"
+
+    def __init__(self, store: Store, telemetry: Telemetry) -> None:
+        self._store = store
+        self._telemetry = telemetry
+
+    async def run_once(self) -> float:
+        """Make what is due of one batch of schedules; returns the seconds until the next fire."""
+        due = await self._store.due_schedules(BATCH)
+        applied = await self._fire(due)
+        following = await self._store.next_fire()
+        if following is None:
+            return LONGEST_SLEEP
+        if following <= 0:
+            return 0.0 if applied else IN_OTHER_HANDS
+        return min(following, LONGEST_SLEEP)
+
+    async def _fire(self, due: list[DueSchedule]) -> set[str]:
+        if not due:
+            return set()
+        plans, unreadable = await asyncio.to_thread(plan_all, due)
+        applied = await self._store.fire_schedules(list(plans.values()))
+        done = [(item, fire) for item in due if item.schedule.name in applied
+                for fire in plans[item.schedule.name].fires]  # fmt: skip
+        for item, fire in done:
+            self._telemetry.emit(event_of(item, fire))
+        for name, why in unreadable.items():
+            self._telemetry.emit(ServiceFailed(self.name, f"schedule {name!r} cannot be read: {why}"))
+        pools = {fire.job.lane.pool for _, fire in done if fire.job is not None}
+        if pools:
+            await self._store.wake(pools)
+        return applied
+
+
+def plan_all(due: Sequence[DueSchedule]) -> tuple[dict[str, FirePlan], dict[str, str]]:
+    """The plans by name, and why some schedules cannot be read; what an outage has left can take long to count."""
+    plans, unreadable = dict[str, FirePlan](), dict[str, str]()
+    for item in due:
+        try:
+            plans[item.schedule.name] = plan(item, partial(new_id, item.now))
+        except ConfigError as error:
+            plans[item.schedule.name] = postponed(item)
+            unreadable[item.schedule.name] = str(error)
+    return plans, unreadable
+
+
+def new_id(now: float) -> str:
+    """The id of a job that is made now, by the store's clock."""
+    return make_ids(1, now)[0]
+
+
+def event_of(due: DueSchedule, fire: Fire) -> Event:
+    """What happened at a fire."""
+    spec = due.schedule.spec
+    if fire.job is not None:
+        late = max(0.0, due.now - fire.at)
+        return ScheduleFired(spec.name, spec.lane.type, spec.lane.tenant, fire.job.id, fire.at, late)
+    if fire.outcome is FireOutcome.SKIPPED:
+        return ScheduleSkipped(spec.name, fire.at, spec.overlap.value)
+    return ScheduleMissed(spec.name, fire.at, fire.times, spec.catch_up.value)

@@ -1,0 +1,75 @@
+"""The one loop that runs every service: pauses, back-off, stop; only the leader's runs do work."""
+
+import asyncio
+import contextlib
+import random
+from typing import Protocol
+
+from fairlead.errors import FairleadError, StoreError
+from fairlead.ports.store import Store
+from fairlead.scheduler.leader import Leader
+from fairlead.telemetry.events import ServiceFailed, Telemetry
+from fairlead.worker.trouble import Trouble
+
+AFTER_FAILURE = 5.0
+
+
+class Service(Protocol):
+    """One background duty."""
+
+    name: str
+
+    async def run_once(self) -> float:
+        """Do what is due; returns the seconds until it wants to run again, which are kept to exactly."""
+
+
+class ServiceHost:
+    """Runs services until stopped; without a leader, those that every process is to run."""
+
+    def __init__(self, store: Store, services: list[Service], leader: Leader | None, telemetry: Telemetry) -> None:
+        self._store = store
+        self._services = services
+        self._leader = leader
+        self._telemetry = telemetry
+        self._wakes = {service.name: asyncio.Event() for service in services}
+
+    def wake(self, name: str) -> None:
+        """Let a service run now."""
+        self._wakes[name].set()
+
+    async def run(self) -> None:
+        """Run all services until cancelled."""
+        try:
+            async with asyncio.TaskGroup() as group:
+                for service in self._services:
+                    group.create_task(self._run(service), name=f"fairlead-{service.name}")
+        finally:
+            if self._leader is not None:
+                await self._leader.resign()
+
+    async def _run(self, service: Service) -> None:
+        trouble = Trouble(self._telemetry, service.name)
+        while True:
+            try:
+                pause = await self._once(service)
+                trouble.over()
+            except StoreError as error:
+                await trouble.pause(error)
+                continue
+            except FairleadError as error:
+                self._telemetry.emit(ServiceFailed(service.name, str(error)))
+                pause = AFTER_FAILURE * random.uniform(0.9, 1.1)
+            await self._sleep(service.name, pause)
+
+    async def _once(self, service: Service) -> float:
+        """Run it if this process leads; followers look again a little apart from each other."""
+        if self._leader is None or await self._leader.leads():
+            return await service.run_once()
+        return self._leader.pause() * random.uniform(1.0, 1.05)
+
+    async def _sleep(self, name: str, seconds: float) -> None:
+        event = self._wakes[name]
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                await event.wait()
+        event.clear()

@@ -1,0 +1,66 @@
+"""Takes a sample of the system every few seconds, so that an hour of history survives a restart.
+
+What ended since the sample before is the sum of what the workers report. Where counting live jobs takes long, samples
+are rarer: looking must not become the load.
+"""
+
+import json
+import time
+from collections.abc import Callable
+from typing import Any
+
+from fairlead.core.model import WorkerRecord
+from fairlead.ports.store import Store
+
+INTERVAL = 5.0
+COST_SHARE = 0.02
+KEPT = 2 * 3600.0
+ENDED = ("succeeded", "retrying", "dead", "cancelled", "expired")
+
+
+class Watcher:
+    """Writes samples."""
+
+    name = "watch"
+
+    def __init__(self, store: Store, clock: Callable[[], float] = time.monotonic) -> None:
+        self._store = store
+        self._clock = clock
+        self._seen: dict[str, dict[str, int]] = {}
+        self._last: float | None = None
+
+    async def run_once(self) -> float:
+        """Take one sample; returns the seconds until the next one."""
+        began = self._clock()
+        sample = await self._sample()
+        await self._store.add_sample(json.dumps(sample, separators=(",", ":")), KEPT)
+        return max(INTERVAL, (self._clock() - began) / COST_SHARE)
+
+    async def _sample(self) -> dict[str, Any]:
+        counts = await self._store.count_jobs()
+        now = (await self._store.controls()).now
+        pools: dict[str, dict[str, Any]] = {}
+        for (pool, state), count in counts.items():
+            pools.setdefault(pool, {"oldest": None})[state] = count
+        for active in await self._store.active_lanes():
+            own = pools.setdefault(active.lane.pool, {"oldest": None})
+            own["oldest"] = round(max(own["oldest"] or 0.0, now - active.since), 3)
+        ended = self._ended(await self._store.workers())
+        seconds, self._last = (0.0 if self._last is None else now - self._last), now
+        return {"pools": pools, "ended": ended, "seconds": round(seconds, 3)}
+
+    def _ended(self, workers: list[WorkerRecord]) -> dict[str, int]:
+        """What the workers report beyond what they reported before; the first look only learns."""
+        reports = {worker.info.id: _ends(worker) for worker in workers}
+        ended = dict.fromkeys(ENDED, 0)
+        if self._last is not None:
+            for worker_id, report in reports.items():
+                before = self._seen.get(worker_id, {})
+                for state in ENDED:
+                    ended[state] += max(0, report[state] - before.get(state, 0))
+        self._seen = reports
+        return ended
+
+
+def _ends(worker: WorkerRecord) -> dict[str, int]:
+    return {state: int(worker.report.get(state, 0)) for state in ENDED}

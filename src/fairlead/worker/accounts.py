@@ -1,0 +1,132 @@
+"""Keeps what this worker used in step with what the store and other workers know of it.
+
+Three rhythms, none of them in the way of a claim. Every quarter of a second what ran is settled against what was
+charged, in memory. Every half second charges are exchanged through the store, and at once when long jobs were begun,
+since other workers should know before they choose. Every few seconds what was delivered goes to the ledger. Each waits
+longer where it costs more than a twentieth of the time, as with thousands of tenants.
+
+When the store is away, charges wait; when the worker crashes, those of the last half second are forgotten.
+"""
+
+import asyncio
+import contextlib
+import time
+from collections.abc import Awaitable, Callable, Iterable
+
+from fairlead.core.fairshare import FairQueue
+from fairlead.core.ledger import Delivery
+from fairlead.core.model import Lane
+from fairlead.core.tally import Tally
+from fairlead.errors import StoreError
+from fairlead.ports.store import Store
+
+SETTLE_EVERY = 0.25
+EXCHANGE_EVERY = 0.5
+RECORD_EVERY = 5.0
+AT_MOST_EVERY = 0.05
+THRIFT = 20  # times what something cost, it waits before it is done again
+OVERLAP = 2.0  # seconds; a charge may become visible so long after its instant
+LEARN_FROM = 24 * 3600.0
+
+
+class Accounts:
+    """One worker's part in the shares. `running` are the jobs in its hands and for how long each has run."""
+
+    def __init__(
+        self,
+        store: Store,
+        queue: FairQueue,
+        tally: Tally,
+        pools: frozenset[str],
+        running: Callable[[], Iterable[tuple[Lane, float]]],
+        is_reserved: bool = False,
+    ) -> None:
+        self._store = store
+        self._queue = queue
+        self._tally = tally
+        self._pools = pools
+        self._running = running
+        self._is_reserved = is_reserved
+        self._delivered: dict[tuple[str, str], float] = {}
+        self._heard = 0.0
+        self._hurry = asyncio.Event()
+
+    def hurry(self) -> None:
+        """Long jobs were begun: let the other workers know at once."""
+        self._hurry.set()
+
+    async def run(self) -> None:
+        """Keep in step until cancelled."""
+        await _attempt(self._learn)
+        async with asyncio.TaskGroup() as group:
+            group.create_task(_repeat(self._settle, SETTLE_EVERY), name="fairlead-settle-shares")
+            group.create_task(_repeat(self._exchange, EXCHANGE_EVERY, self._hurry), name="fairlead-exchange-shares")
+            group.create_task(_repeat(self._record, RECORD_EVERY), name="fairlead-record-usage")
+
+    async def flush(self) -> None:
+        """Bring everything to the store, at the end."""
+        await self._settle()
+        await self._exchange()
+        await self._record()
+
+    async def _learn(self) -> None:
+        """Begin with what others have measured, and where they are."""
+        for count in await self._store.run_counts(LEARN_FROM):
+            self._tally.estimates.learn(count.type, count.runs, count.seconds)
+        await self._exchange(always=True)
+
+    async def _settle(self) -> None:
+        usages = self._tally.settle(self._running())
+        self._queue.correct_all((usage.lane, usage.charge, usage.unearned) for usage in usages)
+        for usage in usages:
+            if usage.delivered > 0:
+                key = (usage.lane.pool, usage.lane.tenant)
+                self._delivered[key] = self._delivered.get(key, 0.0) + usage.delivered
+
+    async def _exchange(self, always: bool = False) -> None:
+        """Slots that are reserved for a tenant are not charged to its share of the others."""
+        charges = self._queue.tell()
+        if self._is_reserved or not (charges or self._queue or always):
+            return
+        try:
+            answer = await self._store.exchange_shares(charges, self._heard)
+        except BaseException:
+            self._queue.untell(charges)
+            raise
+        self._heard = answer.now - OVERLAP
+        self._queue.hear(balance for balance in answer.balances if balance.pool in self._pools)
+
+    async def _record(self) -> None:
+        delivered, self._delivered = self._delivered, {}
+        runs = self._tally.take_runs()
+        if not delivered and not runs:
+            return
+        try:
+            await self._store.record_usage([self._delivery(*item) for item in delivered.items()], runs)
+        except BaseException:
+            for key, amount in delivered.items():
+                self._delivered[key] = self._delivered.get(key, 0.0) + amount
+            raise
+
+    def _delivery(self, key: tuple[str, str], amount: float) -> Delivery:
+        return Delivery(*key, 0.0, amount) if self._is_reserved else Delivery(*key, amount)
+
+
+async def _repeat(act: Callable[[], Awaitable[None]], every: float, hurry: asyncio.Event | None = None) -> None:
+    """Do it again and again; what takes long is done less often, and one who is in a hurry waits but a moment."""
+    hurry = hurry or asyncio.Event()
+    while True:
+        began = time.monotonic()
+        await _attempt(act)
+        pause = max(every, THRIFT * (time.monotonic() - began))
+        await asyncio.sleep(AT_MOST_EVERY)
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(pause - AT_MOST_EVERY):
+                await hurry.wait()
+        hurry.clear()
+
+
+async def _attempt(act: Callable[[], Awaitable[None]]) -> None:
+    """Do it, unless the store is away."""
+    with contextlib.suppress(StoreError):
+        await act()

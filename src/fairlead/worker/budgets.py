@@ -1,0 +1,78 @@
+"""Retry budgets as a worker uses them: the sums of all workers as last told, and what this one has added since."""
+
+import time
+from collections.abc import Iterator
+
+from fairlead.core.budget import KIND, RetryBudget, allowed, stretch
+from fairlead.core.durations import seconds
+from fairlead.core.health import BUCKETS, TENANT, Count, Sums, subject
+from fairlead.core.model import Settlement
+from fairlead.core.settle import Relief
+from fairlead.telemetry.events import RetriesDelayed, Telemetry
+from fairlead.worker.controls import ControlView
+from fairlead.worker.tally import Tally
+
+
+class Budgets:
+    """The budgets of the tenants whose runs have failed lately."""
+
+    def __init__(self, usual: RetryBudget, view: ControlView, tally: Tally, telemetry: Telemetry) -> None:
+        self._usual = usual
+        self._view = view
+        self._tally = tally
+        self._telemetry = telemetry
+        self._sums: dict[str, Sums] = {}
+        self._delays: dict[str, list[float]] = {}
+        self._told_at: dict[str, float] = {}
+
+    def relief(self, tenant: str, is_first: bool) -> Relief:
+        """What the retry of a failed run has to wait for."""
+        if is_first:
+            self._tally.first_attempts.add(tenant, 1)
+            self._add(tenant, Sums(1, 0))
+        return Relief(at_least=stretch(self._policy(tenant), self._sums.get(tenant, Sums())))
+
+    def retried(self, tenant: str, relief: Relief, settlement: Settlement) -> None:
+        """Count a retry: now, or where it was delayed to."""
+        ahead = settlement.delay if relief.at_least else 0.0
+        self._tally.retry(tenant, ahead, seconds(self._policy(tenant).window))
+        self._add(tenant, Sums(0, 1))
+        if relief.at_least:
+            self._delays.setdefault(tenant, []).append(settlement.delay)
+
+    def counts(self, troubled: frozenset[str]) -> Iterator[Count]:
+        """What there is to tell of tenants with retries."""
+        known = {name.partition(":")[2] for name in troubled if name.startswith(f"{TENANT}:")}
+        for tenant in known | self._tally.retries.keys():
+            name, window = subject(TENANT, tenant), seconds(self._policy(tenant).window)
+            yield Count(name, self._tally.first_attempts.take(tenant), 0, window)
+            for part, count in self._tally.retries.get(tenant, {}).items():
+                yield Count(name, 0, count, window, part * window / BUCKETS)
+
+    def learn(self, tenant: str, sums: Sums) -> None:
+        """Take over the sums of all workers."""
+        self._sums[tenant] = sums
+
+    def forget_all_but(self, troubled: frozenset[str]) -> None:
+        """Tenants without retries in their window have their whole budget."""
+        self._sums = {tenant: sums for tenant, sums in self._sums.items() if subject(TENANT, tenant) in troubled}
+
+    def tell(self) -> None:
+        """Say whose retries are delayed, once in each window."""
+        now = time.monotonic()
+        for tenant in list(self._delays):
+            policy, sums = self._policy(tenant), self._sums.get(tenant, Sums())
+            told_at = self._told_at.get(tenant)
+            if told_at is None or now - told_at >= seconds(policy.window):
+                delays = self._delays.pop(tenant)
+                self._told_at[tenant] = now
+                most = int(min(allowed(policy, sums), 1e15))
+                self._telemetry.emit(RetriesDelayed(tenant, len(delays), max(delays), sums.bad, most))
+
+    def _policy(self, tenant: str) -> RetryBudget:
+        control = self._view.known.get(KIND, tenant)
+        return RetryBudget(**control.value) if control and control.value else self._usual
+
+    def _add(self, tenant: str, more: Sums) -> None:
+        known = self._sums.get(tenant, Sums())
+        self._sums[tenant] = Sums(known.good + more.good, known.bad + more.bad, known.counted_for)

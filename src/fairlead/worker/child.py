@@ -1,0 +1,103 @@
+"""A worker process under a supervisor: its end of the socket, its signals, its exit codes."""
+
+import asyncio
+import json
+import os
+import select
+import signal
+import socket
+import threading
+import time
+
+from fairlead.errors import LeaseLost
+from fairlead.worker.lease import LeaseClock, boot_time
+from fairlead.worker.service import STOP_GRACE, Worker
+from fairlead.worker.supervisor import EXIT_DISMISSED, EXIT_RECYCLE, SOCKET_VARIABLE
+
+EXIT_LEASE_LOST = 70
+LOOK_EVERY = 0.5
+
+
+class SupervisorLink:
+    """Hears of renewals in a thread, and ends the process if the event loop does not react to a lost lease."""
+
+    def __init__(self) -> None:
+        self._socket = socket.socket(fileno=int(os.environ[SOCKET_VARIABLE]))
+        self._loop = asyncio.get_running_loop()
+        self._lock = threading.Lock()
+        self._received = b""
+        self._clock: LeaseClock | None = None
+        self._worker: Worker | None = None
+        self._open = True
+
+    def attach(self, worker: Worker) -> None:
+        """The worker to stop when the supervisor is gone."""
+        self._worker = worker
+
+    def keep(self, clock: LeaseClock) -> None:
+        """Hand a registered worker's lease to the supervisor."""
+        self._clock = clock
+        clock.catch_up = self._read
+        message = {"worker": clock.worker_id, "deadline": clock.deadline}
+        self._socket.sendall(json.dumps(message).encode() + b"\n")
+        self._socket.setblocking(False)
+        threading.Thread(target=self._listen, args=(clock,), name="fairlead-link", daemon=True).start()
+
+    def _listen(self, clock: LeaseClock) -> None:
+        while not self._loop.is_closed():
+            if self._open:
+                self._wait_and_read(clock)
+            else:
+                time.sleep(LOOK_EVERY)
+            if clock.over() and boot_time() > clock.deadline + 2 * STOP_GRACE:
+                os._exit(EXIT_LEASE_LOST)
+
+    def _wait_and_read(self, clock: LeaseClock) -> None:
+        select.select([self._socket], [], [], LOOK_EVERY)
+        self._read()
+        if not self._open:
+            self._stop_orphan(clock)
+
+    def _read(self) -> None:
+        """Take in what the supervisor has sent so far."""
+        with self._lock:
+            while self._open:
+                try:
+                    part = self._socket.recv(4096)
+                except BlockingIOError:
+                    return
+                except OSError:
+                    part = b""
+                self._open = bool(part)
+                *lines, self._received = (self._received + part).split(b"\n")
+                for line in lines:
+                    self._apply(json.loads(line))
+
+    def _apply(self, message: dict[str, float | str]) -> None:
+        assert self._clock is not None
+        if "lost" in message:
+            self._clock.lose(str(message["lost"]))
+        else:
+            self._clock.renewed(float(message["renewed"]))
+
+    def _stop_orphan(self, clock: LeaseClock) -> None:
+        """Nobody renews any more: finish within half of what is left, so that the rest can be given back in time."""
+        left = max(0.0, clock.deadline - boot_time()) / 2
+        if self._worker is not None and not self._loop.is_closed():
+            self._loop.call_soon_threadsafe(self._worker.stop, left)
+
+
+async def run_child(worker: Worker, link: SupervisorLink) -> int:
+    """Run the worker until it is told to stop; returns the exit code."""
+    link.attach(worker)
+    loop = asyncio.get_running_loop()
+    loop.add_signal_handler(signal.SIGTERM, worker.stop)
+    loop.add_signal_handler(signal.SIGQUIT, worker.stop, 0.0)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # a terminal sends it to the whole group; the supervisor tells us
+    try:
+        await worker.run()
+    except LeaseLost:
+        return EXIT_LEASE_LOST
+    if worker.is_dismissed:
+        return EXIT_DISMISSED
+    return EXIT_RECYCLE if worker.is_worn else 0

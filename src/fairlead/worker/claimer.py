@@ -1,0 +1,270 @@
+"""Which jobs to take next: the view of active lanes, the allocation, the claim.
+
+The view is read again when it is older than a fraction of a second, when a hint arrives, and when it has run empty.
+Lanes that were active lately are tried first after a hint, which saves a round trip when a quiet system gets a job.
+
+The controls are read with the view; closed lanes are left out of it. Without a view they are at most a second old.
+Lanes behind a breaker that lets a few through are no part of the view either: they are claimed from with permits.
+
+Lanes under limits are claimed from by a verb of their own, which holds the limits; while one is full, its lanes are
+kept out of the view (worker.limits).
+
+A job whose type, or whose payload version, this process does not know stays in its lane for a worker that does. A
+worker with reserved slots takes the jobs of its tenants only.
+
+Reading a view of thousands of lanes takes a while. It is read again no sooner than twenty times that later, and after a
+hint no sooner than three times.
+"""
+
+import time
+import uuid
+from collections import Counter
+from collections.abc import Callable, Mapping
+
+from fairlead.core.estimates import Estimates
+from fairlead.core.fairshare import FairQueue, Grant
+from fairlead.core.gates import has_gates, limiting, why_closed
+from fairlead.core.limits import LIMIT
+from fairlead.core.model import ActiveLane, Claim, Lane, Lease, Quota
+from fairlead.core.pools import Pools
+from fairlead.core.tally import Tally
+from fairlead.core.tenancy import Tenants
+from fairlead.errors import StoreError
+from fairlead.handlers.spec import HandlerSpec
+from fairlead.ports.store import Store
+from fairlead.telemetry.events import Telemetry
+from fairlead.worker.breakers import Breakers, Permit, spread
+from fairlead.worker.controls import ControlView
+from fairlead.worker.limits import LimitGate
+
+FRESH = 0.25
+RECENT = 16
+CONTROLS_FRESH = 1.0
+LONG = 1.0  # seconds; what will probably take so long is told to the other workers at once
+
+
+class Claimer:
+    """Claims for one worker; `reserve` are the only tenants it serves, if there are any."""
+
+    def __init__(
+        self,
+        store: Store,
+        owner: str,
+        pools: frozenset[str],
+        specs: Mapping[str, HandlerSpec],
+        in_hand: Callable[[str], int] = lambda pool: 0,
+        reserve: frozenset[str] = frozenset(),
+        controls: ControlView | None = None,
+        breakers: Breakers | None = None,
+    ) -> None:
+        self._store = store
+        self._owner = owner
+        self._pools = pools
+        self._specs = specs
+        self._in_hand = in_hand
+        self._reserve = reserve
+        self._read_at = 0.0
+        self._read_for = 0.0
+        self._recent: dict[int, Lane] = {}
+        self._hinted = False
+        self._control_view = controls or ControlView(store)
+        self._control_view.watchers.append(self._follow_controls)
+        self.controls = self._control_view.known
+        self.gate = LimitGate(specs)
+        self._breakers = breakers or Breakers(store, self._control_view, Telemetry())
+        self._behind_breakers: list[ActiveLane] = []
+        self._pool_settings = Pools(self.controls)
+        self.queue = FairQueue(Tenants(self.controls).get)
+        self.tally = Tally(Estimates(self._pool_settings.get))
+        self.on_long_jobs: Callable[[], None] = lambda: None
+        self.is_held_back = False  # there is work that waits for room in its pool, not for a slot
+
+    def hint(self) -> None:
+        """There may be new work: do not trust the view."""
+        self._hinted = True
+
+    def hint_controls(self) -> None:
+        """Controls have changed: trust neither them nor the view."""
+        self._control_view.distrust()
+        self._read_at = 0.0
+
+    async def take(self, free_slots: int) -> list[Claim]:
+        """Claim up to so many jobs; none means that there is nothing for this worker now."""
+        if self._hinted and not self.queue and self._recent:
+            self._hinted = False
+            await self._control_view.refresh(CONTROLS_FRESH)
+            claims = await self._claim(self._recent_grants(free_slots))
+            if claims:
+                return claims
+        for active in self.gate.reopened().values():
+            self.queue.add(active)
+        if self._view_is_old():
+            await self._look()
+        permitted = await self._claim_with_permits(free_slots) if self._behind_breakers else []
+        return permitted or await self._claim_from_view(free_slots)
+
+    def _view_is_old(self) -> bool:
+        age = time.monotonic() - self._read_at
+        fresh = 3 * self._read_for if self._hinted else max(FRESH, 20 * self._read_for)
+        return not self.queue or age > fresh
+
+    async def _claim_from_view(self, free_slots: int) -> list[Claim]:
+        """Each round that finds nothing takes the lanes it asked out of the view, so this ends."""
+        claims: list[Claim] = []
+        self.is_held_back = False
+        while self.queue and not claims:
+            grants = self.queue.allocate(free_slots, self.tally.estimates.of, self._room())
+            self.is_held_back = not grants
+            if not grants:
+                break
+            claims = await self._claim(grants)
+        return claims
+
+    def _room(self) -> dict[str, int]:
+        """How many more jobs of a pool this worker may take, for those pools that have such a limit."""
+        room = {}
+        for pool in self.queue.pools():
+            most = self._pool_settings.get(pool).room(alone=len(self._pools) == 1)
+            if most is not None:
+                room[pool] = most - self._in_hand(pool)
+        return room
+
+    async def _look(self) -> None:
+        self._hinted = False
+        began = time.monotonic()
+        ours = [active for active in await self._store.active_lanes() if self._is_ours(active.lane)]
+        if ours:
+            await self._control_view.refresh()
+        gated = has_gates(self.controls)
+        self.queue.update(self.gate.admit(item for item in ours if not gated or self._passes(item.lane)).values())
+        self._behind_breakers = [item for item in ours if self._awaits_permit(item.lane)] if gated else []
+        self._read_at = time.monotonic()
+        self._read_for = self._read_at - began
+
+    def _follow_controls(self, kinds: frozenset[str]) -> None:
+        if LIMIT in kinds:
+            self.gate.follow(self.controls)
+
+    async def _claim_with_permits(self, free_slots: int) -> list[Claim]:
+        """Claim what breakers permit, from the first group of lanes that has something; each is tried once a look."""
+        groups = self._by_breakers(self._behind_breakers)
+        for names, lanes in list(groups.items()):
+            del groups[names]
+            self._behind_breakers = [active for left in groups.values() for active in left]
+            given = await self._breakers.ask(names, free_slots)
+            claims = await self._claim_permitted(given, lanes) if given else []
+            if claims:
+                return claims
+        return []
+
+    async def _claim_permitted(self, given: Permit, lanes: list[ActiveLane]) -> list[Claim]:
+        """Charged as every claim is, but these lanes stay out of the view."""
+        shares = spread(lanes, given.runs).items()
+        grants = [grant for lane, most in shares for grant in self.queue.grant([lane], most, self.tally.estimates.of)]
+        claims: list[Claim] = []
+        try:
+            claims = await self._pop(grants)
+        finally:
+            self._breakers.began(given, claims)
+            taken = Counter(claim.lane.id for claim in claims)
+            for grant in grants:
+                self.tally.started(grant.lane, taken[grant.lane.id], grant.cost)
+                self.queue.give_back(grant, taken[grant.lane.id])
+        return claims
+
+    def _by_breakers(self, lanes: list[ActiveLane]) -> dict[tuple[str, ...], list[ActiveLane]]:
+        grouped: dict[tuple[str, ...], list[ActiveLane]] = {}
+        for active in lanes:
+            names = limiting(self.controls, self._specs[active.lane.type].breakers)
+            grouped.setdefault(names, []).append(active)
+        return grouped
+
+    def _is_open(self, lane: Lane) -> bool:
+        return self._passes(lane) and self.gate.is_open(lane)
+
+    def _passes(self, lane: Lane) -> bool:
+        """Whether nobody has closed it, and no breaker is in its way."""
+        return not limiting(self.controls, self._specs[lane.type].breakers) and why_closed(lane, self.controls) is None
+
+    def _awaits_permit(self, lane: Lane) -> bool:
+        """Whether it is not closed, but behind a breaker that lets a few through."""
+        names = limiting(self.controls, self._specs[lane.type].breakers)
+        return bool(names) and why_closed(lane, self.controls, names, self._control_view.now) is None
+
+    def _is_ours(self, lane: Lane) -> bool:
+        if lane.pool not in self._pools or lane.type not in self._specs:
+            return False
+        if self._reserve and lane.tenant not in self._reserve:
+            return False
+        return lane.version <= self._specs[lane.type].version
+
+    async def _claim(self, grants: list[Grant]) -> list[Claim]:
+        if not grants:
+            return []
+        claims: list[Claim] = []
+        try:
+            claims = await self._pop(grants)
+        finally:
+            self._account(grants, claims)
+        return claims
+
+    async def _pop(self, grants: list[Grant]) -> list[Claim]:
+        """Claim what was granted, as far as limits allow."""
+        quotas = [Quota(grant.lane.id, grant.most, grant.since) for grant in grants]
+        lease = Lease(self._owner, str(uuid.uuid4()))
+        if self.gate.rules.any:
+            return await self._claim_by_limits(quotas, {grant.lane.id: grant.lane for grant in grants}, lease)
+        return await self._store.claim(quotas, lease)
+
+    async def _claim_by_limits(self, quotas: list[Quota], lanes: Mapping[int, Lane], lease: Lease) -> list[Claim]:
+        """What was claimed without limits is not lost when the store goes away before the rest."""
+        plain, wanted = self.gate.split(quotas, lanes.__getitem__)
+        claims = await self._store.claim(plain, lease) if plain else []
+        if not wanted:
+            return claims
+        try:
+            answer = await self._store.claim_limited(wanted, self.gate.rules, lease)
+        except StoreError:
+            if not claims:
+                raise
+            return claims
+        self.gate.learn(wanted, answer)
+        return claims + answer.claims
+
+    def _account(self, grants: list[Grant], claims: list[Claim]) -> None:
+        """A lane that gave less than asked for is empty; of the others, nothing before the last job is left.
+
+        One that is kept aside, since a limit is full, comes back by itself.
+        """
+        taken: dict[int, int] = {}
+        last: dict[int, Claim] = {}
+        for claim in claims:
+            lane_id = claim.lane.id
+            taken[lane_id] = taken.get(lane_id, 0) + 1
+            last[lane_id] = claim
+        for grant in grants:
+            lane_id = grant.lane.id
+            count = taken.get(lane_id, 0)
+            self.tally.started(grant.lane, count, grant.cost)
+            if count < grant.most:
+                self.queue.give_back(grant, count)
+                self.queue.drop(grant.lane)
+            elif lane_id in self.gate.aside:
+                self.queue.drop(grant.lane)
+            else:
+                self.queue.add(ActiveLane(grant.lane, last[lane_id].ready_at))
+        if any(grant.cost >= LONG for grant in grants) and claims:
+            self.on_long_jobs()
+        for lane_id, claim in last.items():
+            self._recent.pop(lane_id, None)
+            self._recent[lane_id] = claim.lane
+        while len(self._recent) > RECENT:
+            del self._recent[next(iter(self._recent))]
+
+    def _recent_grants(self, free_slots: int) -> list[Grant]:
+        lanes = [lane for lane in self._recent.values() if self._is_open(lane)][-free_slots:]
+        if not lanes:
+            return []
+        if self._room():
+            return []
+        return self.queue.grant(lanes, max(1, free_slots // len(lanes)), self.tally.estimates.of)

@@ -1,0 +1,44 @@
+"""The controls as one worker knows them, and the store's clock between two looks at it."""
+
+import time
+from collections.abc import Callable
+
+from fairlead.core.controls import Controls
+from fairlead.ports.store import Store
+
+
+class ControlView:
+    """Follows the controls of a store."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self.known = Controls()
+        self.watchers: list[Callable[[frozenset[str]], None]] = []  # are told which kinds have changed
+        self._read_at = 0.0
+        self._ahead = time.time() - time.monotonic()
+
+    @property
+    def now(self) -> float:
+        """The store's now, as far as it is known."""
+        return time.monotonic() + self._ahead
+
+    def distrust(self) -> None:
+        """Controls have changed: look again, however fresh they are."""
+        self._read_at = 0.0
+
+    async def refresh(self, fresh: float = 0.0) -> None:
+        """Read what has changed, unless that was done within so many seconds."""
+        began = time.monotonic()
+        if began - self._read_at <= fresh:
+            return
+        self._read_at = began
+        try:
+            changed = await self._store.controls(self.known.version)
+        except BaseException:
+            self._read_at = 0.0
+            raise
+        self._ahead = changed.now - time.monotonic()
+        kinds = self.known.follow(changed.controls)
+        if kinds:
+            for watcher in self.watchers:
+                watcher(kinds)

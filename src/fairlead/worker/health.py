@@ -1,0 +1,228 @@
+"""What the ends of runs mean beyond their own job: breakers, quarantine, retry budgets.
+
+Ends are summed up in memory and told to the store about twice a second. Runs that need a dependency are always told,
+those of types and tenants only while these are troubled, that is, while somebody has had a failure lately: who has the
+first one hints to all workers, and these add the successes they remember. So where nothing fails, nothing is written.
+The store answers with the sums of all workers; core decides what follows, and one worker's write wins.
+"""
+
+import asyncio
+import contextlib
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+
+from fairlead.core import quarantine
+from fairlead.core.breaker import BREAKER, opened, why_open
+from fairlead.core.controls import ABSENT, Change
+from fairlead.core.durations import seconds
+from fairlead.core.failure import FailureClass
+from fairlead.core.gates import limiting
+from fairlead.core.health import DEPENDENCY, QUARANTINE, TENANT, TYPE, Count, Counted, Sums, blamed, subject
+from fairlead.core.model import Claim, Ending, Outcome, Settlement
+from fairlead.core.settle import Relief
+from fairlead.core.states import State
+from fairlead.errors import StoreError
+from fairlead.handlers.spec import Registry
+from fairlead.ports.store import CONTROLS_HINT, HEALTH_HINT, Store
+from fairlead.telemetry.events import Telemetry, TypeQuarantined
+from fairlead.worker.breakers import Breakers
+from fairlead.worker.budgets import Budgets
+from fairlead.worker.controls import ControlView
+from fairlead.worker.tally import GENERATION, Tally
+from fairlead.worker.trouble import Trouble
+
+EVERY = 0.5
+SOONEST = 0.1
+SURVEY = 2.0
+SETTLED = 0.5  # what has begun to fail is judged when all workers had time to add what they know
+SUCCEEDED = Ending.SUCCEEDED
+FAILURES = (Ending.FAILED, Ending.TIMED_OUT)
+EXCUSED = Relief(excused=True)
+ADVICE = "find the cause in `fairlead dlq groups`, mend it, then run `fairlead quarantine release {}`"
+
+
+class Health:
+    """Counts how the runs of one worker end, and decides with all others what follows."""
+
+    def __init__(
+        self,
+        registry: Registry,
+        store: Store,
+        view: ControlView,
+        breakers: Breakers,
+        telemetry: Telemetry,
+        nudge: Callable[[], None],
+    ) -> None:
+        self._registry = registry
+        self._store = store
+        self._view = view
+        self._breakers = breakers
+        self._telemetry = telemetry
+        self._nudge = nudge
+        self._tally = Tally()
+        self._unsent: list[Count] = []
+        self._troubled: frozenset[str] = frozenset()
+        self._budgets = Budgets(registry.budget, view, self._tally, telemetry)
+        self._urgent = asyncio.Event()
+        self._one_at_a_time = asyncio.Lock()
+        self._surveyed_at = self._aged_at = time.monotonic()
+
+    async def begin(self) -> None:
+        """Learn what all others know, before the first run ends."""
+        await self._view.refresh()
+        counted = await self._store.health_counts()
+        self._troubled = frozenset(counted.sums)
+        for name, sums in counted.sums.items():
+            scope, _, tenant = name.partition(":")
+            if scope == TENANT:
+                self._budgets.learn(tenant, sums)
+
+    def ended(self, claim: Claim, outcome: Outcome) -> Relief | None:
+        """Count the end of a run; for a failure, what its settlement has to consider."""
+        lane = claim.lane
+        if outcome.ending is SUCCEEDED:
+            self._tally.good[lane.type, lane.tenant] += 1
+            if claim.attempt > 1:
+                self._tally.good_retries[lane.tenant] += 1
+            if self._breakers.permitted:
+                self._breakers.ended(claim, True)
+            return None
+        names = blamed(outcome, lane.type, self._registry[lane.type].needs)
+        self._breakers.ended(claim, False, names)
+        return self._failed(claim, outcome, names) if outcome.ending in FAILURES else None
+
+    def decided(self, claim: Claim, relief: Relief, settlement: Settlement) -> None:
+        """Count a retry against its tenant's budget."""
+        if settlement.state is State.RETRYING and not relief.excused:
+            self._budgets.retried(claim.lane.tenant, relief, settlement)
+
+    def hint(self) -> None:
+        """Something has begun to fail somewhere: add what is known about it."""
+        self._surveyed_at = 0.0
+        self._urgent.set()
+
+    async def run(self) -> None:
+        """Tell the store what there is to tell, until cancelled."""
+        trouble = Trouble(self._telemetry, "health")
+        while True:
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(EVERY):
+                    await self._urgent.wait()
+            self._urgent.clear()
+            try:
+                await self.flush()
+                trouble.over()
+            except StoreError as error:
+                await trouble.pause(error)
+            if self._breakers.is_letting_through():
+                self._nudge()
+            await asyncio.sleep(SOONEST)
+
+    async def flush(self) -> None:
+        """Tell the ends of runs, decide what follows from all workers' sums, and tell what became of permits."""
+        async with self._one_at_a_time:
+            await self._flush()
+
+    async def _flush(self) -> None:
+        if self._tally.bad or self._view.known.of(BREAKER):
+            await self._view.refresh(EVERY)
+        await self._survey()
+        counts = self._unsent or self._collect()
+        if counts:
+            self._unsent = counts
+            counted = await self._store.count_runs(counts)
+            self._unsent = []
+            await self._announce(counts)
+            await self._decide(counted)
+        await self._breakers.settle()
+
+    def _failed(self, claim: Claim, outcome: Outcome, names: tuple[str, ...]) -> Relief:
+        for name in names:
+            self._tally.bad[name] += 1
+            if self._tally.bad[name] == self._registry.breaker_of(name).minimum:
+                self._urgent.set()
+        away = outcome.error is not None and outcome.error.failure is FailureClass.DEPENDENCY
+        if away and limiting(self._view.known, names):
+            return EXCUSED
+        return self._budgets.relief(claim.lane.tenant, claim.attempt == 1)
+
+    async def _survey(self) -> None:
+        """Look who is troubled, if there are successes that they might need, and forget the old ones."""
+        now = time.monotonic()
+        concerned = self._tally.good or len(self._tally.types) or self._troubled
+        if concerned and now - self._surveyed_at > SURVEY:
+            self._surveyed_at = now
+            self._troubled = frozenset((await self._store.health_counts()).sums)
+            self._budgets.forget_all_but(self._troubled)
+        if now - self._aged_at > GENERATION:
+            self._aged_at = now
+            self._tally.age()
+
+    def _collect(self) -> list[Count]:
+        fresh = self._tally.fold()
+        counts = [*self._of_dependencies(fresh), *self._of_types(), *self._budgets.counts(self._troubled)]
+        self._tally.bad.clear()
+        self._tally.retries.clear()
+        return [count for count in counts if count.good > 0 or count.bad > 0]
+
+    def _of_dependencies(self, fresh: Counter[str]) -> Iterator[Count]:
+        good: Counter[str] = Counter()
+        for type_, count in fresh.items():
+            for need in self._registry[type_].needs:
+                good[subject(DEPENDENCY, need)] += count
+        bad = {name: count for name, count in self._tally.bad.items() if name.startswith(DEPENDENCY)}
+        for name in good.keys() | bad.keys():
+            yield from self._of_breaker(name, good[name], bad.get(name, 0))
+
+    def _of_types(self) -> Iterator[Count]:
+        """The quarantine looks back further than the breaker: while either is troubled, successes count."""
+        scopes = (f"{TYPE}:", f"{QUARANTINE}:")
+        types = {name.partition(":")[2] for name in (*self._tally.bad, *self._troubled) if name.startswith(scopes)}
+        for type_ in types & self._registry.keys():
+            name = subject(TYPE, type_)
+            good, bad = self._tally.types.take(type_), self._tally.bad[name]
+            yield from self._of_breaker(name, good, bad)
+            policy = self._registry[type_].quarantine
+            if policy.enabled and self._view.known.get(quarantine.KIND, type_) is None:
+                yield Count(subject(QUARANTINE, type_), good, bad, seconds(policy.window))
+
+    def _of_breaker(self, name: str, good: int, bad: int) -> Iterator[Count]:
+        """Runs that ended while the breaker was not closed tell nothing new; those with permits are told apart."""
+        policy = self._registry.breaker_of(name)
+        if policy.enabled and not limiting(self._view.known, (name,)):
+            yield Count(name, good, bad, seconds(policy.window))
+
+    async def _announce(self, counts: list[Count]) -> None:
+        failing = {count.subject for count in counts if count.bad} - self._troubled
+        if failing:
+            self._troubled |= failing
+            await self._store.wake([HEALTH_HINT])
+
+    async def _decide(self, counted: Counted) -> None:
+        for name, sums in counted.sums.items():
+            scope, _, own = name.partition(":")
+            if scope == TENANT:
+                self._budgets.learn(own, sums)
+            elif scope == QUARANTINE:
+                await self._consider_quarantine(own, sums)
+            else:
+                await self._consider_opening(name, sums, counted.now)
+        self._budgets.tell()
+
+    async def _consider_opening(self, name: str, sums: Sums, now: float) -> None:
+        policy = self._registry.breaker_of(name)
+        why = why_open(policy, sums, SETTLED if name.startswith(TYPE) else 0.0)
+        if why is not None:
+            await self._breakers.open(name, opened(policy, why, now))
+
+    async def _consider_quarantine(self, type_: str, sums: Sums) -> None:
+        why = quarantine.why_quarantined(self._registry[type_].quarantine, sums)
+        if why is None:
+            return
+        change = Change(quarantine.KIND, type_, {"why": why, "by": None}, ABSENT)
+        if await self._store.change_controls([change]):
+            self._telemetry.emit(TypeQuarantined(type_, why, ADVICE.format(type_)))
+            await self._store.forget_runs([subject(QUARANTINE, type_)])
+            await self._store.wake([CONTROLS_HINT])
+        await self._view.refresh()

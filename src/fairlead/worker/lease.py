@@ -1,0 +1,119 @@
+"""Keeping a worker's lease, and knowing when it can no longer be relied on.
+
+A lease is renewed from a place where no handler can get in the way: a thread of its own when a worker is embedded in
+a program, the supervisor process when workers run under one. A handler that blocks the event loop stops neither; one
+that holds the interpreter lock stops only the thread, which is why production workers run under a supervisor.
+
+The worker's own deadline is counted from before a renewal was sent, never from when the answer came, less a margin.
+When it passes without a confirmed renewal the worker stops its handlers itself, since others may own its jobs from
+then on. Time is CLOCK_BOOTTIME, which goes on while a machine sleeps and is the same in all processes of a host.
+"""
+
+import threading
+import time
+from collections.abc import Callable
+
+from fairlead.errors import StoreError
+from fairlead.ports.store import LeaseBook
+
+MARGIN = 0.1  # the share of the lease that is given up for safety
+
+
+def boot_time() -> float:
+    """Seconds on a clock that never jumps and does not stop while the machine sleeps."""
+    clock = getattr(time, "CLOCK_BOOTTIME", None)
+    return time.monotonic() if clock is None else time.clock_gettime(clock)
+
+
+def deadline_from(sent_at: float, lease: float) -> float:
+    """Until when a renewal sent at `sent_at` may be relied on."""
+    return sent_at + lease * (1 - MARGIN)
+
+
+class LeaseClock:
+    """When one worker's lease ends, as far as it knows; written by a keeper, read by the worker.
+
+    `catch_up` is asked before the deadline is believed to have passed: news of a renewal may have been waiting while
+    this process could not read it.
+    """
+
+    def __init__(self, worker_id: str, deadline: float) -> None:
+        self.worker_id = worker_id
+        self.deadline = deadline
+        self.lost: str | None = None
+        self.catch_up: Callable[[], None] = lambda: None
+
+    def renewed(self, deadline: float) -> None:
+        """A renewal was confirmed."""
+        self.deadline = max(self.deadline, deadline)
+
+    def lose(self, reason: str) -> None:
+        """It is over, whatever the deadline says."""
+        self.lost = self.lost or reason
+
+    def over(self) -> str | None:
+        """Why the lease must not be relied on any more, or None."""
+        if self.lost is None and boot_time() > self.deadline:
+            self.catch_up()
+            if boot_time() > self.deadline:
+                self.lose("it could not be renewed in time")
+        return self.lost
+
+
+class KeeperThread:
+    """Renews leases in a thread of its own, for one worker or for all children of a supervisor."""
+
+    def __init__(self, book: LeaseBook, lease: float, heartbeat: float) -> None:
+        self._book = book
+        self._lease = lease
+        self._heartbeat = heartbeat
+        self._clocks: dict[str, LeaseClock] = {}
+        self._listeners: dict[str, Callable[[LeaseClock], None]] = {}
+        self._lock = threading.Lock()
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="fairlead-keeper", daemon=True)
+
+    def start(self) -> None:
+        """Begin to renew."""
+        self._thread.start()
+
+    def keep(self, clock: LeaseClock, on_change: Callable[[LeaseClock], None] = lambda clock: None) -> None:
+        """Renew this lease from now on; `on_change` is called from the keeper's thread after each try."""
+        with self._lock:
+            self._clocks[clock.worker_id] = clock
+            self._listeners[clock.worker_id] = on_change
+
+    def drop(self, worker_id: str) -> None:
+        """Renew this lease no longer."""
+        with self._lock:
+            self._clocks.pop(worker_id, None)
+            self._listeners.pop(worker_id, None)
+
+    def stop(self) -> None:
+        """End the thread and give back its connection."""
+        self._stop.set()
+        self._thread.join(timeout=5)
+        self._book.close()
+
+    def _run(self) -> None:
+        while not self._stop.wait(self._heartbeat):
+            self.beat()
+
+    def beat(self) -> None:
+        """Renew all leases once."""
+        with self._lock:
+            clocks = list(self._clocks.values())
+            listeners = dict(self._listeners)
+        if not clocks:
+            return
+        sent_at = boot_time()
+        try:
+            renewed = self._book.renew([clock.worker_id for clock in clocks], self._lease)
+        except StoreError:
+            return  # the next beat tries again; the deadline decides
+        for clock in clocks:
+            if clock.worker_id in renewed:
+                clock.renewed(deadline_from(sent_at, self._lease))
+            else:
+                clock.lose("the store says that it has run out")
+            listeners[clock.worker_id](clock)

@@ -1,0 +1,62 @@
+"""One run of one job: from a claim to an outcome. Whatever a handler does, an outcome comes back."""
+
+import asyncio
+import contextvars
+from concurrent.futures import Executor
+from functools import partial
+from typing import Any
+
+from fairlead.core.late import late_error
+from fairlead.core.model import Claim, Ending, Outcome
+from fairlead.handlers.context import Context, Run
+from fairlead.handlers.spec import HandlerSpec
+from fairlead.telemetry.events import Telemetry
+from fairlead.worker.failures import outcome_of
+from fairlead.worker.lost import LostRuns
+from fairlead.worker.results import dump_result
+from fairlead.worker.tools import RunTools
+
+WELL = Outcome(Ending.SUCCEEDED)
+
+
+class Runner:
+    """Runs handlers: coroutines on the loop, functions in threads."""
+
+    def __init__(
+        self, threads: Executor, result_limit: int, lost: LostRuns | None = None, tools: RunTools | None = None
+    ) -> None:
+        self._threads = threads
+        self._tools = tools
+        self._lost = LostRuns(Telemetry()) if lost is None else lost
+        self._result_limit = result_limit
+
+    async def run(self, claim: Claim, spec: HandlerSpec, run: Run | None = None) -> Outcome:
+        """Run the handler; cancellation passes through, every other end is an outcome."""
+        if claim.time_left is not None and claim.time_left < 0:
+            return Outcome(Ending.EXPIRED, error=late_error(-claim.time_left))
+        context = Context(claim, run, self._tools) if spec.arguments.takes_context else None
+        try:
+            arguments = spec.load(claim.payload, claim.lane.version)
+            result = await self._call(spec, claim, context, arguments)
+            outcome = WELL if result is None else Outcome(Ending.SUCCEEDED, dump_result(result, self._result_limit))
+            if context is not None and context.open_transaction is not None and self._tools is not None:
+                return await self._tools.commit(claim, outcome, context.open_transaction)
+            return outcome
+        except Exception as error:
+            return outcome_of(error, spec)
+        finally:
+            if context is not None and context.end():
+                await context.roll_back()
+
+    async def _call(self, spec: HandlerSpec, claim: Claim, context: Context | None, arguments: dict[str, Any]) -> Any:
+        given = () if context is None else (context,)
+        if spec.is_async:
+            return await spec.function(*given, **arguments)
+        in_context = partial(contextvars.copy_context().run, spec.function, *given, **arguments)
+        in_thread = self._threads.submit(in_context)
+        try:
+            return await asyncio.wrap_future(in_thread, loop=asyncio.get_running_loop())
+        except asyncio.CancelledError:
+            if not in_thread.cancel() and not in_thread.done():
+                self._lost.add(claim, in_thread.done)
+            raise

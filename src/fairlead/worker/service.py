@@ -1,0 +1,332 @@
+"""A worker's life: register, claim for the free slots, run, settle; stop when told to or when the lease is lost."""
+
+import asyncio
+import contextlib
+import os
+import random
+import socket
+import time
+import uuid
+from collections import Counter
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+
+from fairlead.client.wakeups import Waker
+from fairlead.config import Settings
+from fairlead.core.model import Ending, Settlement, WorkerInfo
+from fairlead.core.recycle import is_worn
+from fairlead.core.states import State
+from fairlead.errors import LeaseLost, StoreError
+from fairlead.handlers.spec import Registry
+from fairlead.ports.store import CONTROLS_HINT, EVERYONE, HEALTH_HINT, LIMITS_HINT, SCHEDULED_HINT, Store
+from fairlead.telemetry.events import (
+    LeaseEnded,
+    Telemetry,
+    WorkerStarted,
+    WorkerStopped,
+    WorkerWorn,
+)
+from fairlead.version import __version__
+from fairlead.worker.accounts import Accounts
+from fairlead.worker.breakers import Breakers
+from fairlead.worker.cancelling import CancelWatch
+from fairlead.worker.claimer import Claimer
+from fairlead.worker.controls import ControlView
+from fairlead.worker.health import Health
+from fairlead.worker.lease import LeaseClock, boot_time, deadline_from
+from fairlead.worker.lost import LostRuns
+from fairlead.worker.pace import Pace
+from fairlead.worker.runner import Runner
+from fairlead.worker.settler import Settler
+from fairlead.worker.slots import Slots
+from fairlead.worker.tools import RunTools
+from fairlead.worker.trouble import Trouble
+
+TICK = 0.1
+REPORT_EVERY = 5.0
+LINGER = 0.003
+STOP_GRACE = 2.0
+MOST_UNSETTLED = 5_000
+SOON = 60.0
+SUCCEEDED = State.SUCCEEDED
+DIRECTIONS = {"draining": None, "stopping": 0.0}  # the seconds that what runs may take, None as the settings say
+WAITING = (State.RETRYING, State.SCHEDULED)
+
+
+class Worker:
+    """One worker on one event loop. `keep` is handed its lease once it is registered, and renews it from then on."""
+
+    def __init__(
+        self,
+        registry: Registry,
+        store: Store,
+        settings: Settings,
+        pools: tuple[str, ...],
+        slots: int,
+        keep: Callable[[LeaseClock], None],
+        telemetry: Telemetry | None = None,
+        recycles: bool = False,
+        reserve: tuple[str, ...] = (),
+    ) -> None:
+        self._registry = registry
+        self._store = store
+        self._settings = settings
+        self._keep = keep
+        self._telemetry = Telemetry() if telemetry is None else telemetry
+        self._news = asyncio.Event()  # there may be work, or a reason to stop
+        self._freed = asyncio.Event()  # a slot became free, or there is a reason to stop
+        self.registered = asyncio.Event()
+        self._stop_asked = False
+        self._drain_until: float | None = None
+        self._recycles = recycles
+        self.is_worn = False
+        self.is_dismissed = False
+        self._pace = Pace()
+        self._threads = ThreadPoolExecutor(slots, thread_name_prefix="fairlead-handler")
+        self._settler = Settler(store, self._telemetry, self._on_settled)
+        lost = LostRuns(self._telemetry)
+        controls = ControlView(store)
+        breakers = Breakers(store, controls, self._telemetry)
+        self._health = Health(registry, store, controls, breakers, self._telemetry, self._news.set)
+        runner = Runner(self._threads, settings.result_limit, lost, RunTools(store, settings.result_limit))
+        self._waker = Waker(store)
+        self._counts: Counter[State] = Counter()
+        self.info = WorkerInfo(
+            id=str(uuid.uuid4()),
+            host=socket.gethostname(),
+            pid=os.getpid(),
+            pools=pools,
+            types=tuple(sorted(registry)),
+            slots=slots,
+            version=__version__,
+        )
+        self._claimer = Claimer(
+            store, self.info.id, frozenset(pools), registry, lambda pool: self.slots.in_hand(pool), frozenset(reserve),
+            controls, breakers,
+        )  # fmt: skip
+        tally = self._claimer.tally
+        self.slots = Slots(
+            slots, registry, runner, lost, self._settler, self._health, self._telemetry, self._on_freed, tally.ended
+        )  # fmt: skip
+        self._accounts = Accounts(store, self._claimer.queue, tally, frozenset(pools), self.slots.times, bool(reserve))
+        self._claimer.on_long_jobs = self._accounts.hurry
+        self._cancels = CancelWatch(store, self.info.id, self.slots)
+        self._clock = LeaseClock(self.info.id, boot_time())
+
+    def stop(self, drain: float | None = None) -> None:
+        """Stop claiming, and finish within `drain` seconds; asking again with less time shortens it."""
+        until = time.monotonic() + (self._settings.drain if drain is None else drain)
+        self._drain_until = until if self._drain_until is None else min(until, self._drain_until)
+        self._stop_asked = True
+        self._alert()
+
+    async def run(self) -> None:
+        """Work until stopped; LeaseLost if the lease could not be kept."""
+        await self._register()
+        helpers = [
+            asyncio.create_task(self._settler.run(), name="fairlead-settler"),
+            asyncio.create_task(self._store.listen(self._on_wake), name="fairlead-listener"),
+            asyncio.create_task(self._watch(), name="fairlead-watch"),
+            asyncio.create_task(self._accounts.run(), name="fairlead-accounts"),
+            asyncio.create_task(self._cancels.run(), name="fairlead-cancels"),
+            asyncio.create_task(self._health.run(), name="fairlead-health"),
+        ]
+        feed = asyncio.create_task(self._work(), name="fairlead-feed")
+        try:
+            await asyncio.wait([feed, *helpers], return_when=asyncio.FIRST_COMPLETED)
+            for task in (feed, *helpers):
+                if task.done():
+                    task.result()
+        finally:
+            await _cancel([feed, *helpers])
+            await self._waker.close()
+            self._threads.shutdown(wait=False, cancel_futures=True)
+
+    @property
+    def has_stuck_handlers(self) -> bool:
+        """Whether handlers still run that cannot be stopped: coroutines that refuse to, or threads."""
+        return len(self.slots.lost) > 0 or any(thread.is_alive() for thread in self._threads._threads)
+
+    async def _register(self) -> None:
+        await self._store.register_types([self._registry[name].job_type() for name in self._registry])
+        await self._health.begin()
+        sent_at = boot_time()
+        await self._store.register_worker(self.info, self._settings.lease)
+        self._clock.renewed(deadline_from(sent_at, self._settings.lease))
+        self._keep(self._clock)
+        self.registered.set()
+        self._telemetry.emit(WorkerStarted(self.info.id, self.info.pools, self.slots.size))
+
+    async def _work(self) -> None:
+        await self._feed()
+        if self._clock.over():
+            await self._abandon()
+        else:
+            await self._drain()
+
+    async def _feed(self) -> None:
+        """Keep the slots full until there is a reason to stop."""
+        trouble = Trouble(self._telemetry, "claimer")
+        while not self._stop_asked and not self._clock.over():
+            wanted = await self._capacity()
+            if wanted <= 0:
+                await _wait(self._freed, TICK)
+                continue
+            try:
+                claims = await self._claimer.take(wanted)
+            except StoreError as error:
+                await trouble.pause(error)
+                continue
+            trouble.over()
+            if claims:
+                self.slots.admit(claims)
+                await asyncio.sleep(0)
+            elif self._claimer.is_held_back:
+                await _wait(self._freed, TICK)
+            else:
+                poll, patience = self._settings.poll, self._claimer.gate.patience()
+                await _wait(self._news, min(poll * random.uniform(0.75, 1.25), patience * random.uniform(1.0, 1.2)))
+
+    async def _capacity(self) -> int:
+        """Free slots plus what will be free in moments; a few slots alone are not worth a claim while others run."""
+        if self._settler.backlog > MOST_UNSETTLED:
+            return 0
+        wanted = self._free()
+        if 0 < wanted < self.slots.size // 4 and self.slots.running:
+            await asyncio.sleep(LINGER)
+            wanted = self._free()
+        return wanted
+
+    def _free(self) -> int:
+        capacity = self.slots.capacity
+        return capacity + self._pace.allowance(capacity) - self.slots.taken
+
+    async def _drain(self) -> None:
+        """Finish what runs until the deadline, give back the rest without burning an attempt, leave the register."""
+        self.slots.release_waiting()
+        while self.slots.running and not self._clock.over():
+            left = (self._drain_until or 0.0) - time.monotonic()
+            if left <= 0:
+                break
+            await _wait(self._freed, min(left, TICK))
+        if self._clock.over():
+            return await self._abandon()
+        released = len(self.slots.running)
+        await self._stop_handlers()
+        self.slots.give_up(Ending.RELEASED)
+        with contextlib.suppress(TimeoutError, StoreError):
+            async with asyncio.timeout(max(STOP_GRACE, self._clock.deadline - boot_time())):
+                await self._settler.flushed()
+                await self._health.flush()
+                await self._report()
+                await self._accounts.flush()
+                await self._store.retire_worker(self.info.id)
+        self._telemetry.emit(WorkerStopped(self.info.id, released))
+
+    async def _abandon(self) -> None:
+        """The lease is gone: stop everything; what ended meanwhile is still offered, and the store refuses it."""
+        self._telemetry.emit(LeaseEnded(self.info.id, self._clock.over() or ""))
+        self.slots.waiting.clear()
+        await self._stop_handlers()
+        with contextlib.suppress(TimeoutError, StoreError):
+            async with asyncio.timeout(STOP_GRACE):
+                await self._settler.flushed()
+                await self._report()
+        raise LeaseLost(f"worker {self.info.id} lost its lease: {self._clock.over()}")
+
+    async def _stop_handlers(self) -> None:
+        """Cancel the handlers and give them a moment to end."""
+        self.slots.stop_all(Ending.RELEASED)
+        until = time.monotonic() + STOP_GRACE
+        while self.slots.running and time.monotonic() < until:
+            await _wait(self._freed, TICK)
+
+    async def _watch(self) -> None:
+        """Look at deadlines every tick, and report figures now and then."""
+        next_report = time.monotonic() + REPORT_EVERY
+        while True:
+            await asyncio.sleep(TICK)
+            now = time.monotonic()
+            self.slots.stop_overdue(now)
+            self._look_for_wear()
+            if self._clock.over():
+                self._alert()
+            if now > next_report:
+                next_report = now + REPORT_EVERY
+                with contextlib.suppress(StoreError):
+                    await self._report()
+
+    def _look_for_wear(self) -> None:
+        """Under a supervisor, end early where too many handlers cannot be stopped."""
+        lost = len(self.slots.lost)
+        if self._recycles and not self._stop_asked and is_worn(lost, self.slots.size):
+            self.is_worn = True
+            self._telemetry.emit(WorkerWorn(self.info.id, lost))
+            self.stop()
+
+    async def _report(self) -> None:
+        ended = {state.value: count for state, count in self._counts.items()}
+        now = {"running": len(self.slots.running), "lost_threads": len(self.slots.lost)}
+        figures = {**ended, **now, "refused": self._settler.refused}
+        self._follow(await self._store.report_worker(self.info.id, figures))
+
+    def _follow(self, direction: str | None) -> None:
+        """Do what an operator wants this worker to do."""
+        if direction in DIRECTIONS:
+            self.is_dismissed = True
+            self.stop(DIRECTIONS[direction])
+
+    def _alert(self) -> None:
+        self._news.set()
+        self._freed.set()
+
+    def _on_wake(self, hint: str) -> None:
+        self._cancels.hint(hint)
+        if hint == CONTROLS_HINT:
+            self._claimer.hint_controls()
+            self._news.set()
+        elif hint == LIMITS_HINT:
+            if self._claimer.gate.hint():
+                self._news.set()
+        elif hint == HEALTH_HINT:
+            self._health.hint()
+        elif hint != SCHEDULED_HINT and (not hint or hint in self.info.pools):
+            self._claimer.hint()
+            self._news.set()
+
+    def _on_freed(self) -> None:
+        self._pace.ended()
+        self._freed.set()
+
+    def _on_settled(self, settlements: list[Settlement]) -> None:
+        here, elsewhere = self._claimer.gate.freed(settlements)
+        if here:
+            self._news.set()
+        if elsewhere or (here and self._stop_asked):
+            self._waker.wake([LIMITS_HINT])
+        for settlement in settlements:
+            state = settlement.state
+            self._counts[state] += 1
+            if state is not SUCCEEDED:
+                self._hint_after(settlement)
+
+    def _hint_after(self, settlement: Settlement) -> None:
+        """A job that waits for soon concerns the promoter; of one that came too late, another may follow."""
+        if settlement.state in WAITING and settlement.delay < SOON:
+            self._waker.wake([SCHEDULED_HINT])
+        elif settlement.state is State.EXPIRED:
+            self._waker.wake([EVERYONE])
+
+
+async def _cancel(tasks: list[asyncio.Task[None]]) -> None:
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
+
+
+async def _wait(event: asyncio.Event, seconds: float) -> None:
+    """Wait for the event, at most so long. It is cleared afterwards, so that one set meanwhile ends the next wait."""
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(seconds):
+            await event.wait()
+    event.clear()

@@ -1,0 +1,100 @@
+"""Settlements leave in groups: while one is on its way, the next collects.
+
+When the store is away, settlements wait here in order and are tried again; the lease decides how long that makes sense.
+A settlement that the store does not accept was overtaken by another owner: it is counted and forgotten.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import TypeVar
+
+from fairlead.core.model import Settlement
+from fairlead.core.settle import heed
+from fairlead.errors import StoreError
+from fairlead.ports.store import Store
+from fairlead.telemetry.events import SettlementRefused, Telemetry
+from fairlead.worker.trouble import Trouble
+
+GROUP = 500
+
+Value = TypeVar("Value")
+
+
+class Settler:
+    """Brings settlements to the store."""
+
+    def __init__(self, store: Store, telemetry: Telemetry, on_settled: Callable[[list[Settlement]], None]) -> None:
+        self._store = store
+        self._telemetry = telemetry
+        self._on_settled = on_settled
+        self._waiting: list[Settlement] = []
+        self._sending: list[Settlement] = []
+        self._arrived = asyncio.Event()
+        self._empty = asyncio.Event()
+        self._empty.set()
+        self.refused = 0
+
+    @property
+    def backlog(self) -> int:
+        """How many settlements are not stored yet."""
+        return len(self._waiting) + len(self._sending)
+
+    def add(self, settlement: Settlement) -> None:
+        """Take a settlement over."""
+        self._waiting.append(settlement)
+        self._arrived.set()
+        self._empty.clear()
+
+    async def run(self) -> None:
+        """Send what arrives, until cancelled."""
+        while True:
+            await self._arrived.wait()
+            while self._waiting:
+                self._sending, self._waiting = self._waiting[:GROUP], self._waiting[GROUP:]
+                await self._send(self._sending)
+                self._sending = []
+            self._arrived.clear()
+            self._empty.set()
+
+    async def flushed(self) -> None:
+        """Wait until everything is stored."""
+        await self._empty.wait()
+
+    async def _send(self, group: list[Settlement]) -> None:
+        settled = await self._patiently(lambda: self._store.settle(group))
+        if len(settled) < len(group):
+            group, settled = await self._patiently(lambda: self._heed_wishes(group, settled))
+        self._account(group, settled)
+
+    async def _heed_wishes(self, group: list[Settlement], settled: set[str]) -> tuple[list[Settlement], set[str]]:
+        """What was decided before somebody asked to cancel the run does not hold; it is decided again."""
+        refused = {item.id: item for item in group if item.id not in settled}
+        held = await self._store.held(refused)
+        again = {job.id: decided for job in held if (decided := heed(refused[job.id], job)) is not None}
+        if again:
+            settled = settled | await self._store.settle(list(again.values()))
+        return [again.get(item.id, item) for item in group], settled
+
+    async def _patiently(self, send: Callable[[], Awaitable[Value]]) -> Value:
+        """The answer of a store that may be away."""
+        trouble = Trouble(self._telemetry, "settler")
+        while True:
+            try:
+                answer = await send()
+            except StoreError as error:
+                await trouble.pause(error)
+                continue
+            trouble.over()
+            return answer
+
+    def _account(self, group: list[Settlement], settled: set[str]) -> None:
+        if len(settled) < len(group):
+            for settlement in group:
+                if settlement.id not in settled:
+                    self.refused += 1
+                    self._telemetry.emit(SettlementRefused(settlement.id, settlement.hold.owner))
+        self.count([settlement for settlement in group if settlement.id in settled])
+
+    def count(self, settlements: list[Settlement]) -> None:
+        """These are stored, here or in a handler's own transaction."""
+        self._on_settled(settlements)

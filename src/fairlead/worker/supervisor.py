@@ -1,0 +1,162 @@
+"""Several worker processes under one that runs no handlers: it keeps their leases and replaces those that die.
+
+Each child has a socket to the supervisor. The child says which worker it is; the supervisor answers every renewal
+with the new deadline, which both sides read on the same boot clock. When the socket closes, the child knows that
+nobody keeps its lease any more and stops within what is left of it. When a child dies, the supervisor ends its lease
+at once, so that its jobs need not wait for it to run out.
+"""
+
+import asyncio
+import contextlib
+import json
+import os
+import signal
+import socket
+import subprocess
+import time
+from collections.abc import Sequence
+
+from fairlead.errors import StoreError
+from fairlead.ports.store import LeaseBook
+from fairlead.telemetry.events import ProcessEnded, Telemetry
+from fairlead.worker.lease import KeeperThread, LeaseClock, boot_time
+
+SOCKET_VARIABLE = "FAIRLEAD_SUPERVISOR_SOCKET"
+EXIT_RECYCLE = 71  # a child that has ended in good order and wants to be replaced
+EXIT_DISMISSED = 72  # a child that an operator told to end; it is not replaced
+LOOK_EVERY = 0.1
+FENCED_GRACE = 5.0
+IN_ORDER = (0, EXIT_RECYCLE, EXIT_DISMISSED)
+LONGEST_RESTART_PAUSE = 15.0
+STEADY = 30.0
+
+
+class Child:
+    """One worker process."""
+
+    def __init__(self, command: Sequence[str], keeper: KeeperThread) -> None:
+        self.socket, theirs = socket.socketpair()
+        self.socket.setblocking(False)
+        environment = {**os.environ, SOCKET_VARIABLE: str(theirs.fileno())}
+        self.process = subprocess.Popen(command, env=environment, pass_fds=[theirs.fileno()])
+        theirs.close()
+        self.started = time.monotonic()
+        self.clock: LeaseClock | None = None
+        self._keeper = keeper
+        self._received = b""
+
+    def receive(self) -> None:
+        """Read what the child says: the worker it has registered, once."""
+        try:
+            self._received += self.socket.recv(4096)
+        except BlockingIOError:
+            return
+        except OSError:
+            self._received = b""
+        if self.clock is None and b"\n" in self._received:
+            message = json.loads(self._received.partition(b"\n")[0])
+            self.clock = LeaseClock(message["worker"], message["deadline"])
+            self._keeper.keep(self.clock, self._tell)
+
+    def _tell(self, clock: LeaseClock) -> None:
+        message = {"lost": clock.lost} if clock.lost else {"renewed": clock.deadline}
+        with contextlib.suppress(OSError):
+            self.socket.send(json.dumps(message).encode() + b"\n")
+
+    def is_overdue(self) -> bool:
+        """Whether it still lives although its lease has been over for a while."""
+        return self.clock is not None and boot_time() > self.clock.deadline + FENCED_GRACE
+
+    def close(self) -> None:
+        """Let go of a process that has ended."""
+        if self.clock is not None:
+            self._keeper.drop(self.clock.worker_id)
+        self.socket.close()
+
+
+class Supervisor:
+    """Keeps a number of worker processes alive until told to stop."""
+
+    def __init__(
+        self,
+        command: Sequence[str],
+        processes: int,
+        book: LeaseBook,
+        lease: float,
+        heartbeat: float,
+        telemetry: Telemetry,
+    ) -> None:
+        self._command = command
+        self._book = book
+        self._keeper = KeeperThread(book, lease, heartbeat)
+        self._telemetry = telemetry
+        self._children: list[Child | None] = [None] * processes
+        self._start_at = [0.0] * processes
+        self._failures = [0] * processes
+        self._dismissed = [False] * processes
+        self._stops_asked = 0
+        self._worst_code = 0
+
+    def stop(self) -> None:
+        """The first time: drain. The second: stop at once."""
+        self._stops_asked += 1
+        # Two of the same signal can arrive as one, so the second request has a signal of its own.
+        number = signal.SIGTERM if self._stops_asked == 1 else signal.SIGQUIT
+        for child in self._children:
+            if child is not None:
+                child.process.send_signal(number)
+
+    async def run(self) -> int:
+        """Work until stopped; returns the exit code."""
+        self._keeper.start()
+        try:
+            while any(self._children) or not (self._stops_asked or all(self._dismissed)):
+                for index in range(len(self._children)):
+                    await self._look_after(index)
+                await asyncio.sleep(LOOK_EVERY)
+        finally:
+            for child in self._children:
+                if child is not None:
+                    child.process.kill()
+                    child.process.wait()
+                    await self._bury(child)
+            self._keeper.stop()
+        return self._worst_code
+
+    async def _look_after(self, index: int) -> None:
+        child = self._children[index]
+        if child is None:
+            due = not self._dismissed[index] and time.monotonic() >= self._start_at[index]
+            if due and not self._stops_asked:
+                self._children[index] = Child(self._command, self._keeper)
+            return
+        child.receive()
+        code = child.process.poll()
+        if code is not None:
+            self._children[index] = None
+            await self._bury(child)
+            self._plan_restart(index, child, code)
+        elif child.is_overdue():
+            child.process.kill()
+
+    async def _bury(self, child: Child) -> None:
+        child.close()
+        if child.clock is not None:
+            with contextlib.suppress(StoreError):
+                await asyncio.to_thread(self._book.expire, [child.clock.worker_id])
+
+    def _plan_restart(self, index: int, child: Child, code: int) -> None:
+        if self._stops_asked:
+            self._worst_code = self._worst_code or (1 if code not in IN_ORDER else 0)
+            return
+        if code == EXIT_DISMISSED:
+            self._dismissed[index] = True
+            return
+        if code == EXIT_RECYCLE:
+            self._telemetry.emit(ProcessEnded(child.process.pid, code, 0.0))
+            return
+        steady = time.monotonic() - child.started > STEADY
+        self._failures[index] = 0 if steady else self._failures[index] + 1
+        pause = min(0.2 * 2 ** self._failures[index], LONGEST_RESTART_PAUSE)
+        self._start_at[index] = time.monotonic() + pause
+        self._telemetry.emit(ProcessEnded(child.process.pid, code, pause))

@@ -1,0 +1,51 @@
+"""What a worker does for the handlers that it runs: remembered effects, and transactions that end with the job."""
+
+import asyncio
+from random import Random
+from typing import Any
+
+from fairlead.core.failure import Policies
+from fairlead.core.model import Claim, Outcome
+from fairlead.core.settle import settle
+from fairlead.errors import LeaseLost
+from fairlead.ports.store import BlockingTransaction, OpenTransaction, Store
+from fairlead.worker.results import dump_result
+
+ANY = Policies()  # a success is one whatever the type's policies are
+
+
+class RunTools:
+    """The tools of one worker's runs."""
+
+    def __init__(self, store: Store, result_limit: int) -> None:
+        self.loop = asyncio.get_running_loop()
+        self._store = store
+        self._limit = result_limit
+        self._random = Random()
+
+    async def recall(self, claim: Claim, name: str) -> str | None:
+        """What was remembered of a job's effect."""
+        return await self._store.recall_effect(claim.id, name)
+
+    async def remember(self, claim: Claim, name: str, value: Any) -> str:
+        """Keep the result of an effect; returns what is kept."""
+        text = dump_result(value, self._limit, f"result of {name!r}")
+        kept = await self._store.remember_effect(claim.id, claim.hold, name, text)
+        if kept is None:
+            raise LeaseLost(f"{name!r} is not remembered: job {claim.id} is not this run's any more")
+        return kept
+
+    async def begin(self) -> OpenTransaction:
+        """Open a transaction that ends with the job."""
+        return await self._store.begin()
+
+    def begin_blocking(self) -> BlockingTransaction:
+        """Open one for a handler in a thread, and from that thread."""
+        return self._store.begin_blocking()
+
+    async def commit(self, claim: Claim, outcome: Outcome, opened: OpenTransaction) -> Outcome:
+        """Settle a success in the handler's own transaction and commit both; LeaseLost if it is another run's job."""
+        settlement = settle(claim, outcome, ANY, self._random)
+        if not await opened.settle(settlement):
+            raise LeaseLost(f"job {claim.id} is not this run's any more; its transaction was rolled back")
+        return Outcome(outcome.ending, outcome.result, stored=settlement)
