@@ -1,0 +1,78 @@
+"""Who calls, and what an endpoint needs of them. Every endpoint names its need; one without is not served."""
+
+from typing import Annotated, NamedTuple
+
+from fastapi import Depends, Request
+
+from fairlead.api.problems import Problem
+from fairlead.api.service import Service
+from fairlead.control.audit import LONGEST_ACTOR, Operator
+from fairlead.core.apikey import ApiKey, Grant
+from fairlead.core.ids import is_id
+from fairlead.core.model import JobRecord
+from fairlead.errors import JobNotFound
+from fairlead.ports.store import Store
+
+
+class Caller(NamedTuple):
+    """The owner of a key, and what serves them."""
+
+    service: Service
+    key: ApiKey
+
+    @property
+    def store(self) -> Store:
+        """The store behind the API."""
+        return self.service.store
+
+    @property
+    def tenant(self) -> str | None:
+        """The tenant that the key is bound to."""
+        return self.key.tenant
+
+    def operator(self, reason: str | None = None) -> Operator:
+        """Who acts, for the audit."""
+        name = "".join(letter if letter.isprintable() else "?" for letter in self.key.name)
+        return Operator(f"key {self.key.id} ({name})"[:LONGEST_ACTOR], reason)
+
+    def tenant_for(self, wanted: str | None) -> str | None:
+        """The tenant that a request is about; a key that is bound to another is refused."""
+        if self.tenant is None or wanted is None or wanted == self.tenant:
+            return self.tenant or wanted
+        raise Problem(403, "TENANT_FORBIDDEN", f"this key is bound to the tenant {self.tenant}")
+
+    def owns(self, job: JobRecord) -> bool:
+        """Whether a job may be seen and touched."""
+        return self.tenant is None or job.tenant == self.tenant
+
+    async def job(self, job_id: str) -> JobRecord:
+        """A job of the caller's; another tenant's is as absent as one that never was."""
+        record = await self.store.read(job_id) if is_id(job_id) else None
+        if record is None or not self.owns(record):
+            raise JobNotFound("there is no such job; it may have been removed after its retention time")
+        return record
+
+
+class Needs:
+    """The dependency that finds the caller and refuses one whose key does not suffice."""
+
+    def __init__(self, grant: Grant, everywhere: bool = False) -> None:
+        self.grant = grant
+        self.everywhere = everywhere
+
+    async def __call__(self, request: Request) -> Caller:
+        """The caller."""
+        caller: Caller = request.scope["fairlead.caller"]
+        if not caller.key.allows(self.grant):
+            raise Problem(403, "SCOPE_MISSING", f"this key has not the scope {self.grant}")
+        if self.everywhere and caller.tenant is not None:
+            raise Problem(403, "TENANT_FORBIDDEN", "this concerns all tenants, and this key is bound to one")
+        return caller
+
+
+Submitter = Annotated[Caller, Depends(Needs(Grant.ENQUEUE))]
+Reader = Annotated[Caller, Depends(Needs(Grant.READ))]
+Overseer = Annotated[Caller, Depends(Needs(Grant.READ, everywhere=True))]
+Actor = Annotated[Caller, Depends(Needs(Grant.OPERATE))]
+Chief = Annotated[Caller, Depends(Needs(Grant.OPERATE, everywhere=True))]
+Admin = Annotated[Caller, Depends(Needs(Grant.ADMIN, everywhere=True))]

@@ -1,0 +1,47 @@
+"""The OpenAPI document: what FastAPI knows, with our errors, our keys and the headers that all endpoints share."""
+
+from typing import Any
+
+from fastapi import FastAPI
+from fastapi.openapi.utils import get_openapi
+
+from fairlead.api.answers import WORDS
+from fairlead.api.endpoint import SecretEndpoint
+from fairlead.api.problems import MEDIA_TYPE
+
+PROBLEM = {"$ref": "#/components/schemas/ProblemDocument"}
+IDEMPOTENCY_KEY = {
+    "name": "Idempotency-Key",
+    "in": "header",
+    "required": False,
+    "description": "A repeated request with the same key gets the first answer again, for a day.",
+    "schema": {"type": "string", "minLength": 1, "maxLength": 255, "pattern": "^[!-~]+$"},
+}
+
+
+def describe(api: FastAPI) -> dict[str, Any]:
+    """The document, made once."""
+    if api.openapi_schema is None:
+        secret = {route.path for route in api.routes if isinstance(route, SecretEndpoint)}
+        document = get_openapi(title=api.title, version=api.version, description=api.description, routes=api.routes)
+        for path, operations in document["paths"].items():
+            for method, operation in operations.items():
+                _complete(method, operation, keeps_answers=path not in secret)
+        components = document.setdefault("components", {})
+        components["securitySchemes"] = {"key": {"type": "http", "scheme": "bearer"}}
+        for unused in ("HTTPValidationError", "ValidationError"):
+            components.get("schemas", {}).pop(unused, None)
+        document["security"] = [{"key": []}]
+        api.openapi_schema = document
+    return api.openapi_schema
+
+
+def _complete(method: str, operation: dict[str, Any], keeps_answers: bool) -> None:
+    if method == "post":
+        for status in ("409", "413"):
+            operation["responses"].setdefault(status, {"description": WORDS[int(status)]})
+    for status, response in operation["responses"].items():
+        if status >= "400":
+            response["content"] = {MEDIA_TYPE: {"schema": PROBLEM}}
+    if method == "post" and keeps_answers:
+        operation.setdefault("parameters", []).append(IDEMPOTENCY_KEY)

@@ -1,0 +1,144 @@
+"""The gate before every request: who calls, and how much they may send.
+
+Nothing is anonymous but the exact paths in ANONYMOUS; a path that does not exist needs a key like any other. Limits
+hold before anything is parsed.
+"""
+
+import asyncio
+from collections.abc import Mapping
+from typing import Any
+
+from starlette.requests import cookie_parser
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from fairlead.api.caller import Caller
+from fairlead.api.problems import Problem, of_ours
+from fairlead.api.service import Service
+from fairlead.core.apikey import ApiKey
+from fairlead.dashboard.routes import COOKIE, HEADER
+from fairlead.errors import FairleadError
+
+ANONYMOUS = frozenset({"/healthz", "/readyz", "/"})
+DASHBOARD = "/dashboard"
+SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
+MOST_HEADER_BYTES = 16 * 1024
+LONGEST_PATH = 8 * 1024
+BODY_PATIENCE = 30.0
+PROTECTION = [
+    (b"x-content-type-options", b"nosniff"),
+    (b"cache-control", b"no-store"),
+    (b"referrer-policy", b"no-referrer"),
+]
+
+
+class Gate:
+    """The outermost layer of the application."""
+
+    def __init__(self, app: ASGIApp, service: Service) -> None:
+        self._app = app
+        self._service = service
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        send = _protected(send)
+        try:
+            headers = _headers(scope)
+            await self._service.ready()
+            if not is_anonymous(_path(scope)):
+                scope["fairlead.key"] = key = _presented(scope["method"], headers)
+                scope["fairlead.caller"] = Caller(self._service, await self._key(key))
+            receive = self._limited(headers, receive)
+        except Problem as problem:
+            await problem.response()(scope, receive, send)
+        except FairleadError as error:
+            await of_ours(error).response()(scope, receive, send)
+        else:
+            await self._app(scope, receive, send)
+
+    async def _key(self, text: str) -> ApiKey:
+        key = await self._service.keys.find(text)
+        if key is None:
+            raise Problem(
+                401,
+                "KEY_NEEDED",
+                "send a key that is valid as `Authorization: Bearer flk_…`; `fairlead keys create` makes one",
+                {"WWW-Authenticate": "Bearer"},
+            )
+        return key
+
+    def _limited(self, headers: Mapping[bytes, bytes], receive: Receive) -> Receive:
+        """The way to receive a body that is neither compressed, nor too large, nor too slow."""
+        if headers.get(b"content-encoding", b"identity").lower() not in (b"", b"identity"):
+            raise Problem(415, "ENCODING_REFUSED", "send the body as it is, without a Content-Encoding")
+        limit, length = self._service.settings.api_body_limit, headers.get(b"content-length", b"")
+        if length.isdigit() and (len(length) > 12 or int(length) > limit):
+            raise _too_large(limit)
+        received, complete = 0, False
+
+        async def limited() -> Message:
+            nonlocal received, complete
+            if complete:
+                return await receive()
+            try:
+                async with asyncio.timeout(BODY_PATIENCE):
+                    message = await receive()
+            except TimeoutError:
+                raise Problem(408, "BODY_TOO_SLOW", f"the body did not arrive within {BODY_PATIENCE:g} s") from None
+            received += len(message.get("body", b""))
+            complete = not message.get("more_body", False)
+            if received > limit:
+                raise _too_large(limit)
+            return message
+
+        return limited
+
+
+def is_anonymous(path: str) -> bool:
+    """Whether a path needs no key; what lies below the dashboard's is the same for everybody."""
+    return path in ANONYMOUS or path == DASHBOARD or path.startswith(f"{DASHBOARD}/")
+
+
+def _presented(method: str, headers: Mapping[bytes, bytes]) -> str:
+    """The text of the key: from the header, or from the cookie of a browser that is signed in.
+
+    A browser sends its cookie also with what another site made it send; only our own page can add the header.
+    """
+    scheme, _, text = headers.get(b"authorization", b"").decode("latin-1").partition(" ")
+    if scheme:
+        return text.strip() if scheme.lower() == "bearer" else ""
+    if method not in SAFE and HEADER.encode() not in headers:
+        return ""
+    cookies = cookie_parser(headers.get(b"cookie", b"").decode("latin-1"))
+    return cookies.get(COOKIE, "")
+
+
+def _headers(scope: Scope) -> Mapping[bytes, bytes]:
+    """The headers by name, if they and the address are of a bearable size; of one that comes twice, the last."""
+    headers: list[tuple[bytes, bytes]] = scope["headers"]
+    if sum([len(name) + len(value) for name, value in headers]) > MOST_HEADER_BYTES:
+        raise Problem(431, "HEADERS_TOO_LARGE", f"the headers have more than {MOST_HEADER_BYTES:,} bytes")
+    if len(scope.get("raw_path") or b"") + len(scope["query_string"]) > LONGEST_PATH:
+        raise Problem(414, "ADDRESS_TOO_LONG", f"the address has more than {LONGEST_PATH:,} bytes")
+    return dict(headers)
+
+
+def _path(scope: Scope) -> str:
+    """The path within this application, wherever it is mounted."""
+    path, root = str(scope["path"]), str(scope.get("root_path", ""))
+    return path[len(root) :] if root and path.startswith(root) else path
+
+
+def _too_large(limit: int) -> Problem:
+    return Problem(413, "BODY_TOO_LARGE", f"the body has more than {limit:,} bytes", {"Connection": "close"})
+
+
+def _protected(send: Send) -> Send:
+    async def protected(message: Any) -> None:
+        if message["type"] == "http.response.start":
+            given = {name for name, _ in message["headers"]}
+            message["headers"] = [*message["headers"], *(item for item in PROTECTION if item[0] not in given)]
+        await send(message)
+
+    return protected

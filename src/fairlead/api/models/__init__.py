@@ -1,0 +1,1 @@
+"""What travels over HTTP: strict models for what comes in, documents for what goes out."""

@@ -1,0 +1,80 @@
+"""Breakers, quarantines and limits over HTTP."""
+
+from datetime import datetime
+from typing import Annotated
+
+from pydantic import Field
+
+from fairlead.api.models.common import Incoming, Name, Outgoing, Text
+
+Reason = Annotated[Text, Field(min_length=1)]
+
+
+class BreakerDocument(Outgoing):
+    """A breaker: where it is and why. `good` and `bad` are runs of its window, or of its phase while not closed."""
+
+    name: str
+    phase: str
+    good: int
+    bad: int
+    why: str | None
+    since: datetime | None
+    until: datetime | None
+    openings: int
+    by: str | None
+    types: list[str]
+
+
+class Breakers(Outgoing):
+    """The breakers of dependencies, and those of types that have something to tell."""
+
+    breakers: list[BreakerDocument]
+
+
+class BreakerAction(Incoming):
+    """Which breaker, and why."""
+
+    name: Name
+    reason: Reason
+
+
+class QuarantineDocument(Outgoing):
+    """A type of which nothing starts; `by` is null where it came to that by itself."""
+
+    type: str
+    why: str
+    by: str | None
+    since: datetime | None
+
+
+class Quarantines(Outgoing):
+    """All types in quarantine."""
+
+    quarantines: list[QuarantineDocument]
+
+
+class QuarantineAction(Incoming):
+    """Which type, and why."""
+
+    type: Name
+    reason: Reason
+
+
+class LimitDocument(Outgoing):
+    """A limit and its use now; `tokens` are what is left of its rate, `each` is one for each of a kind."""
+
+    scope: str
+    name: str
+    concurrent: int | None
+    rate: float | None
+    burst: float | None
+    set_by: str
+    running: int
+    tokens: float | None
+    each: bool
+
+
+class Limits(Outgoing):
+    """All limits in force."""
+
+    limits: list[LimitDocument]

@@ -1,0 +1,130 @@
+"""Errors as RFC 9457 has them: application/problem+json with a stable code."""
+
+from collections.abc import Mapping, Sequence
+from http import HTTPStatus
+from math import ceil
+from typing import Any
+
+from fastapi import Request, Response
+from fastapi.exceptions import RequestValidationError
+from pydantic_core import to_json
+from starlette.exceptions import HTTPException
+from starlette.routing import Match, Route
+
+from fairlead.errors import (
+    ConfigError,
+    FairleadError,
+    IllegalMove,
+    JobNotFound,
+    KeyNotFound,
+    PayloadError,
+    PayloadTooLarge,
+    ScheduleNotFound,
+    ScheduleRefused,
+    StoreError,
+    StoreUnavailable,
+    WorkerNotFound,
+)
+
+MEDIA_TYPE = "application/problem+json"
+MOST_ERRORS = 20
+LONGEST_DETAIL = 2_000
+
+STATUS: dict[type[FairleadError], int] = {
+    JobNotFound: 404,
+    KeyNotFound: 404,
+    WorkerNotFound: 404,
+    ScheduleNotFound: 404,
+    ScheduleRefused: 409,
+    IllegalMove: 409,
+    PayloadTooLarge: 413,
+    PayloadError: 422,
+    ConfigError: 422,
+    StoreError: 503,
+}
+CODES = {
+    400: "BAD_REQUEST",
+    404: "NOT_FOUND",
+    405: "METHOD_NOT_ALLOWED",
+}
+
+
+class Problem(HTTPException):
+    """An answer that is an error; raise it anywhere below an endpoint."""
+
+    def __init__(
+        self,
+        status: int,
+        code: str,
+        detail: str,
+        headers: Mapping[str, str] | None = None,
+        errors: Sequence[Mapping[str, Any]] = (),
+    ) -> None:
+        super().__init__(status, detail, dict(headers or {}))
+        self.code = code
+        self.errors = errors
+
+    def document(self) -> dict[str, Any]:
+        """The body of the answer."""
+        document: dict[str, Any] = {
+            "type": f"urn:fairlead:problem:{self.code.lower().replace('_', '-')}",
+            "title": HTTPStatus(self.status_code).phrase,
+            "status": self.status_code,
+            "code": self.code,
+            "detail": self.detail[:LONGEST_DETAIL],
+        }
+        if self.errors:
+            document["errors"] = list(self.errors)
+        return document
+
+    def response(self) -> Response:
+        """The answer."""
+        return Response(to_json(self.document()), self.status_code, self.headers, MEDIA_TYPE)
+
+
+def problem_of(error: Exception) -> Problem:
+    """The problem that an exception is to the caller; what is not foreseen says nothing about us."""
+    if isinstance(error, Problem):
+        return error
+    if isinstance(error, FairleadError):
+        return of_ours(error)
+    if isinstance(error, RequestValidationError):
+        return _of_validation(error)
+    if isinstance(error, HTTPException):
+        code = CODES.get(error.status_code, "HTTP_ERROR")
+        return Problem(error.status_code, code, str(error.detail), error.headers)
+    return Problem(500, "INTERNAL_ERROR", "something went wrong here; the log of the server says what")
+
+
+def of_ours(error: FairleadError) -> Problem:
+    """The problem that an error of Fairlead is."""
+    wait = getattr(error, "retry_after", 1.0 if isinstance(error, StoreUnavailable) else None)
+    usual = 500 if wait is None else 429  # what says when to come again is a limit
+    status = next((STATUS[kind] for kind in type(error).__mro__ if kind in STATUS), usual)
+    headers = {} if wait is None else {"Retry-After": str(max(1, ceil(wait)))}
+    return Problem(status, error.code, str(error), headers)
+
+
+async def answer_problem(request: Request, error: Exception) -> Response:
+    """The exception handler of the application."""
+    response = problem_of(error).response()
+    if response.status_code == 405:
+        response.headers["Allow"] = ", ".join(sorted(_allowed(request)))
+    return response
+
+
+def _allowed(request: Request) -> set[str]:
+    """All methods of the path; the framework knows only those of the first route."""
+    routes = [route for route in request.app.routes if isinstance(route, Route)]
+    found = [route for route in routes if route.matches(request.scope)[0] is not Match.NONE]
+    plainest = min(found, key=lambda route: len(route.param_convertors))
+    return {method for route in routes if route.path == plainest.path for method in route.methods or ()}
+
+
+def _of_validation(error: RequestValidationError) -> Problem:
+    found = [
+        {"location": ".".join(map(str, item["loc"])), "message": item["msg"], "code": item["type"]}
+        for item in error.errors()[:MOST_ERRORS]
+    ]
+    places = ", ".join(item["location"] for item in found)
+    return Problem(422, "INVALID_REQUEST", f"the request does not fit: {places}", errors=found)

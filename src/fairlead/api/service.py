@@ -1,0 +1,90 @@
+"""What the endpoints work with: one client, and what is remembered between requests."""
+
+import asyncio
+import contextlib
+import time
+
+from fairlead.app import App
+from fairlead.client.client import Client
+from fairlead.config import Settings
+from fairlead.control.catalog import Catalog
+from fairlead.control.follow import Follower
+from fairlead.control.keybook import KeyBook
+from fairlead.control.outlook import Outlook
+from fairlead.control.watch import Watch
+from fairlead.errors import StoreError
+from fairlead.ports.store import Store
+
+CHORES_EVERY = 30.0
+FORGET = 1_000
+
+
+class Service:
+    """The API's side of an app. It opens itself at the first request, since a mounted application is not told to."""
+
+    def __init__(self, app: App) -> None:
+        self.app = app
+        self.settings: Settings = app.settings
+        self.client: Client
+        self.store: Store
+        self.keys: KeyBook
+        self.catalog: Catalog
+        self.outlook: Outlook
+        self.follower: Follower
+        self.watch: Watch
+        self._opening = asyncio.Lock()
+        self._is_open = False
+        self._next_chores = 0.0
+        self._chores: asyncio.Task[None] | None = None
+
+    async def open(self) -> None:
+        """Connect, and register the app's types as its workers do."""
+        async with self._opening:
+            if self._is_open:
+                return
+            self.client = await self.app.client()
+            self.store = self.client.store
+            registry = self.app.registry
+            if registry:
+                await self.store.register_types([registry[name].job_type() for name in registry])
+            self.keys = KeyBook(self.store)
+            self.catalog = Catalog(self.store)
+            self.outlook = Outlook(self.store)
+            self.follower = Follower(self.store, self.settings.api_followers)
+            self.watch = Watch(self.store)
+            self._next_chores = time.monotonic() + CHORES_EVERY
+            self._is_open = True
+
+    async def ready(self) -> None:
+        """Be open, and start what is to be done now and then."""
+        if not self._is_open:
+            await self.open()
+        if time.monotonic() > self._next_chores and self._chores is None:
+            self._next_chores = time.monotonic() + CHORES_EVERY
+            self._chores = asyncio.create_task(self._do_chores(), name="fairlead-api-chores")
+
+    def stop_following(self) -> None:
+        """Let streams and waits end, so that the server can."""
+        if self._is_open:
+            self.follower.close()
+            self.watch.close()
+
+    async def close(self) -> None:
+        """End what goes on, and write down what is remembered; the app stays open."""
+        if not self._is_open:
+            return
+        self._is_open = False
+        self.follower.close()
+        self.watch.close()
+        if self._chores is not None:
+            await asyncio.wait([self._chores])
+        await self._do_chores()
+        await self.keys.close()
+
+    async def _do_chores(self) -> None:
+        try:
+            with contextlib.suppress(StoreError):
+                await self.keys.write_uses()
+                await self.store.forget_answers(FORGET)
+        finally:
+            self._chores = None

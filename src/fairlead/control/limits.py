@@ -1,0 +1,110 @@
+"""Limits: what operators set at run time, and how much of each is in use."""
+
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+from fairlead.control.audit import Operator
+from fairlead.core.buckets import left
+from fairlead.core.controls import Change, Controls
+from fairlead.core.limits import LIMIT, Bound, Rules, bound, limit_name, usage
+from fairlead.core.model import JobType
+from fairlead.errors import ConfigError
+from fairlead.ports.limits import LimitUse
+from fairlead.ports.store import CONTROLS_HINT, Store
+
+
+class LimitInForce(NamedTuple):
+    """A limit, who set it, and its use now; `tokens` are what is left of its rate, `each` is one for each of a kind."""
+
+    scope: str
+    name: str
+    concurrent: int | None
+    rate: float | None
+    burst: float | None
+    set_by: str
+    running: int
+    tokens: float | None
+    each: bool
+
+
+async def set_limit(
+    store: Store,
+    scope: str,
+    name: str,
+    operator: Operator,
+    *,
+    concurrent: int | None = None,
+    rate: float | str | None = None,
+    burst: float | None = None,
+    unlimited: bool = False,
+) -> None:
+    """Limit something from now on; `unlimited` lifts what its handler declares."""
+    if unlimited != (bound(concurrent, rate, burst) == Bound()):
+        raise ConfigError("say what the limit is: a number of concurrent runs, a rate, or that it is unlimited")
+    given = {"concurrent": concurrent, "rate": rate, "burst": burst}
+    value = {key: amount for key, amount in given.items() if amount is not None}
+    await _change(store, scope, name, value, operator, "set limit")
+
+
+async def remove_limit(store: Store, scope: str, name: str, operator: Operator) -> None:
+    """Go back to what the handler declares, or to no limit."""
+    controls = await _controls(store)
+    if controls.get(LIMIT, limit_name(scope, name)) is None:
+        raise ConfigError(f"no limit is set for {scope} {name}; `fairlead limits` lists those that are")
+    await _change(store, scope, name, None, operator, "remove limit")
+
+
+async def limits(store: Store) -> list[LimitInForce]:
+    """All limits in force: those that are set or declared, and each key and each one of a kind that is in use."""
+    controls, types, use = await _controls(store), await store.job_types(), await store.limit_use()
+    rules = Rules(_declared(types), {}, controls)
+    used = usage(rules, use.running.items())
+    names = {f"limit:{name}" for name in _declared(types)} | controls.of(LIMIT).keys()
+    names |= used.keys() | {name for name in use.buckets if rules.bound(name) != Bound()}
+    return [_in_force(name, rules, used, use, controls) for name in sorted(names)]
+
+
+def _in_force(name: str, rules: Rules, used: dict[str, int], use: LimitUse, controls: Controls) -> LimitInForce:
+    scope, _, what = name.partition(":")
+    allowed, way = rules.bound(name), rules.bound(name).flow
+    running = used.get(name, 0)
+    each = what == "*" or (scope == "limit" and any(other.startswith(f"{name}=") for other in used))
+    return LimitInForce(
+        scope=scope,
+        name=what,
+        concurrent=allowed.concurrent,
+        rate=way.rate if way else None,
+        burst=way.burst if way else None,
+        set_by="operator" if _is_set(name, controls) else "handler",
+        running=running,
+        tokens=left(use.buckets.get(name), way, use.now) if way and not each else None,
+        each=each,
+    )
+
+
+def _is_set(name: str, controls: Controls) -> bool:
+    scope, _, what = name.partition(":")
+    candidates: Iterable[str] = (name, f"{scope}:{what.partition('=')[0]}", f"{scope}:*")
+    return any(controls.get(LIMIT, candidate) for candidate in candidates)
+
+
+def _declared(types: Iterable[JobType]) -> dict[str, Bound]:
+    declared: dict[str, Bound] = {}
+    for job_type in types:
+        for limit in job_type.settings.get("limits") or []:
+            declared[limit["name"]] = bound(limit["concurrent"], limit["rate"], limit["burst"])
+    return declared
+
+
+async def _controls(store: Store) -> Controls:
+    controls = Controls()
+    controls.follow((await store.controls()).controls)
+    return controls
+
+
+async def _change(
+    store: Store, scope: str, name: str, value: dict[str, Any] | None, operator: Operator, action: str
+) -> None:
+    note = operator.note(action, f"{scope} {name}", value=value)
+    await store.change_controls([Change(LIMIT, limit_name(scope, name), value)], note)
+    await store.wake([CONTROLS_HINT])

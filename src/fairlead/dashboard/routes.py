@@ -1,0 +1,93 @@
+"""/dashboard: the page, and the session of a browser.
+
+A browser is known by a cookie that holds the key it signed in with: scripts cannot read it, other sites cannot make the
+browser send it, and it ends with the key. What changes something needs a header beside the cookie, which a form of
+another site cannot send (the gate of the API checks that).
+"""
+
+from typing import Protocol
+
+from fastapi import APIRouter, Request, Response
+from pydantic import BaseModel, ConfigDict, Field
+from starlette.responses import JSONResponse, RedirectResponse
+
+from fairlead.core.apikey import IMPLIED, ApiKey
+from fairlead.dashboard.files import POLICY, file_for
+
+COOKIE = "fairlead_key"
+HEADER = "x-fairlead-dashboard"
+LASTING = "public, max-age=31536000, immutable"
+
+
+class Keys(Protocol):
+    """Who finds keys by their text."""
+
+    async def find(self, text: str) -> ApiKey | None:
+        """The live key with this text, or None."""
+
+
+class SignIn(BaseModel):
+    """A key to exchange."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    key: str = Field(max_length=200)
+
+
+def dashboard_router(keys: "KeysOf") -> APIRouter:
+    """The page and its sessions."""
+    router = APIRouter(include_in_schema=False)
+
+    @router.get("/")
+    async def root(request: Request) -> Response:
+        return RedirectResponse(f"{request.scope.get('root_path', '')}/dashboard/")
+
+    @router.get("/dashboard/session")
+    async def session(request: Request) -> Response:
+        key = await keys().find(request.cookies.get(COOKIE, ""))
+        return _refusal("sign in with an API key") if key is None else JSONResponse(_document(key))
+
+    @router.post("/dashboard/session")
+    async def sign_in(wanted: SignIn, request: Request) -> Response:
+        if HEADER not in request.headers:
+            return _refusal(f"the header {HEADER} is missing")
+        key = await keys().find(wanted.key)
+        if key is None:
+            return _refusal("this key is unknown, mistyped, expired or revoked")
+        response = JSONResponse(_document(key))
+        secure = request.url.scheme == "https"
+        response.set_cookie(COOKIE, wanted.key, httponly=True, samesite="strict", secure=secure, path="/")
+        return response
+
+    @router.delete("/dashboard/session")
+    async def sign_out() -> Response:
+        response = Response(status_code=204)
+        response.delete_cookie(COOKIE, path="/", httponly=True, samesite="strict")
+        return response
+
+    @router.get("/dashboard")
+    @router.get("/dashboard/{path:path}")
+    async def page(path: str = "") -> Response:
+        file = file_for(path)
+        headers = {"Content-Security-Policy": POLICY, "X-Frame-Options": "DENY"}
+        headers["Cache-Control"] = LASTING if file.is_lasting else "no-cache"
+        return Response(file.body, media_type=file.media_type, headers=headers)
+
+    return router
+
+
+class KeysOf(Protocol):
+    """The keys of a service, which is opened later than its routes are made."""
+
+    def __call__(self) -> Keys:
+        """Its keys."""
+
+
+def _document(key: ApiKey) -> dict[str, object]:
+    scopes = sorted({grant.value for own in key.grants for grant in IMPLIED[own]})
+    return {"name": key.name, "tenant": key.tenant, "scopes": scopes}
+
+
+def _refusal(detail: str) -> Response:
+    body = {"type": "about:blank", "title": "Unauthorized", "status": 401, "code": "KEY_NEEDED", "detail": detail}
+    return JSONResponse(body, 401, media_type="application/problem+json")
