@@ -1,0 +1,126 @@
+"""`fairlead bench drain`: how fast workers empty a backlog."""
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from fairlead.bench.app import BenchApp
+from fairlead.bench.database import Database, open_database
+from fairlead.bench.floor.measure import measure_floor
+from fairlead.bench.place import Place, fresh
+from fairlead.bench.report import Report, describe, share
+from fairlead.bench.supply import BATCH, Mix, submit, until_done
+from fairlead.bench.workers import resident_megabytes, running_workers
+from fairlead.control.audit import Operator, whoami
+from fairlead.control.limits import set_limit
+from fairlead.worker.settler import GROUP
+
+FOREVER = 1e11
+IDLE_SECONDS = 1.0
+SAMPLE_EVERY = 0.25
+
+NOTES = [
+    "jobs_per_s: finished jobs divided by the time from the first claim to the last settlement, by the database's "
+    "clock (min(started_at) to max(finished_at) in the history; finished_at is when the last settlement began).",
+    "The workers are real processes under a supervisor with the services beside them; enqueueing is not timed.",
+    "The floor is the bare claim + settle loop over as many jobs, measured directly before, best of 1 and 2 processes.",
+]
+
+
+@dataclass
+class Memory:
+    """Resident megabytes of the largest worker: idle, early in the run, at the end, and the most seen."""
+
+    idle: float | None = None
+    samples: list[float] = field(default_factory=list)
+
+    def facts(self) -> dict[str, Any]:
+        """For the report."""
+        first, last = (self.samples[0], self.samples[-1]) if self.samples else (None, None)
+        growth = None if first is None or last is None else round(last - first, 1)
+        return {
+            "memory_idle_mb": self.idle,
+            "memory_first_mb": first,
+            "memory_last_mb": last,
+            "memory_most_mb": max(self.samples, default=None),
+            "memory_growth_mb": growth,
+        }
+
+
+async def drain(
+    place: Place,
+    jobs: int = 200_000,
+    processes: Sequence[int] = (1,),
+    concurrency: int = 500,
+    mix: Mix = Mix(),  # noqa: B008
+    memory: bool = False,
+    limit: int | None = None,
+) -> Report:
+    """Enqueue jobs, then time workers from the first claim to the last settlement; the best process count wins."""
+    url = await fresh(place)
+    choices = {"jobs": jobs, "processes": list(processes), "concurrency": concurrency, "limit": limit, **mix.facts()}
+    sizes = {"enqueue_batch": BATCH, "claim_batch": f"up to {2 * concurrency}", "settle_batch": f"up to {GROUP}"}
+    setup = await describe(url, **choices, **sizes)
+    floor = await measure_floor(url, "drain", jobs, mix.stored())
+    found = [await _drain_with(place, count, jobs, concurrency, mix, memory, limit) for count in processes]
+    best = max(found, key=lambda one: one["jobs_per_s"])
+    setup["floor_batch"], setup["floor_processes"] = floor.batch, floor.processes
+    figures = {
+        **best,
+        "floor_jobs_per_s": floor.jobs_per_s,
+        "share_of_floor": share(best["jobs_per_s"], floor.jobs_per_s),
+    }
+    rows = [{**one, "share_of_floor": share(one["jobs_per_s"], floor.jobs_per_s)} for one in found]
+    rows.append({"processes": f"floor ({floor.processes})", "jobs": jobs, "jobs_per_s": floor.jobs_per_s})
+    return Report("drain", setup, figures, rows, list(NOTES))
+
+
+async def _drain_with(
+    place: Place, processes: int, jobs: int, concurrency: int, mix: Mix, memory: bool, limit: int | None
+) -> dict[str, Any]:
+    url = await fresh(place)
+    database = open_database(url)
+    seen = Memory(await _idle_memory(url, concurrency) if memory else None)
+    try:
+        async with BenchApp(url, mix.types) as app:
+            await submit(app, mix, jobs)
+            if limit is not None:
+                await set_limit(await app.store(), "type", "*", Operator(whoami(), "bench"), concurrent=limit)
+            async with running_workers(url, processes, concurrency, mix.types) as pids, _sampled(pids, seen, memory):
+                await until_done(await app.store(), database)
+        found = {"processes": processes, **_rate(database)}
+    finally:
+        database.close()
+    return {**found, **seen.facts()} if memory else found
+
+
+def _rate(database: Database) -> dict[str, Any]:
+    count, began, ended = database.rows("span", since=0.0, until=FOREVER)[0]
+    seconds = max(ended - began, 1e-6)
+    return {"jobs": count, "seconds": round(seconds, 3), "jobs_per_s": round(count / seconds)}
+
+
+async def _idle_memory(url: str, concurrency: int) -> float | None:
+    async with running_workers(url, 1, concurrency) as pids:
+        await asyncio.sleep(IDLE_SECONDS)
+        return resident_megabytes(pids)
+
+
+@contextlib.asynccontextmanager
+async def _sampled(pids: list[int], seen: Memory, wanted: bool) -> AsyncIterator[None]:
+    """Look at the workers' memory now and then while the body runs."""
+
+    async def look() -> None:
+        while wanted:
+            await asyncio.sleep(SAMPLE_EVERY)
+            if (megabytes := resident_megabytes(pids)) is not None:
+                seen.samples.append(megabytes)
+
+    task = asyncio.create_task(look())
+    try:
+        yield
+    finally:
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)

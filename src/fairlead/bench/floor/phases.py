@@ -1,0 +1,88 @@
+"""What one process does in a phase of the floor; run as a program it performs the parts that it reads, line by line."""
+
+import json
+import signal
+import sys
+import time
+from collections.abc import Callable
+from typing import NamedTuple
+
+from fairlead.bench.database import open_database
+from fairlead.bench.floor.loops import Loop, create_tables, open_loop
+
+
+class Part(NamedTuple):
+    """The share of one process in a phase."""
+
+    url: str
+    phase: str
+    jobs: int
+    batch: int
+    payload: str
+
+
+class Done(NamedTuple):
+    """How many jobs a process moved, and from when to when, on the clock that all processes of a machine share."""
+
+    jobs: int
+    began: float
+    ended: float
+
+
+def perform(part: Part) -> Done:
+    """Connect, and move jobs."""
+    loop = open_loop(part.url)
+    try:
+        began = time.monotonic()
+        return Done(PHASES[part.phase](loop, part), began, time.monotonic())
+    finally:
+        loop.close()
+
+
+def _prepare(loop: Loop, part: Part) -> int:
+    """New tables, with as many jobs as the part says."""
+    database = open_database(part.url)
+    try:
+        create_tables(database)
+    finally:
+        database.close()
+    return _insert(loop, part)
+
+
+def _insert(loop: Loop, part: Part) -> int:
+    payloads = [part.payload] * part.batch
+    for _ in range(0, part.jobs, part.batch):
+        loop.insert(payloads)
+    return -(-part.jobs // part.batch) * part.batch
+
+
+def _drain(loop: Loop, part: Part) -> int:
+    moved = 0
+    while ids := loop.claim(part.batch):
+        loop.settle(ids)
+        moved += len(ids)
+    return moved
+
+
+def _flow(loop: Loop, part: Part) -> int:
+    payloads, moved = [part.payload] * part.batch, 0
+    while moved < part.jobs:
+        loop.insert(payloads)
+        ids = loop.claim(part.batch)
+        loop.settle(ids)
+        moved += len(ids)
+    return moved
+
+
+PHASES: dict[str, Callable[[Loop, Part], int]] = {
+    "prepare": _prepare,
+    "insert": _insert,
+    "drain": _drain,
+    "flow": _flow,
+}
+
+
+if __name__ == "__main__":
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # a terminal sends it to the whole group; the parent ends us
+    for line in sys.stdin:
+        print(json.dumps(perform(Part(*json.loads(line)))), flush=True)

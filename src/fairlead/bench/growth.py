@@ -1,0 +1,184 @@
+"""`fairlead bench growth`: what a job costs when there is much of everything."""
+
+import asyncio
+import time
+from random import Random
+from statistics import median
+from typing import Any, NamedTuple
+
+from fairlead.bench.app import BenchApp
+from fairlead.bench.database import Database, PostgresDatabase, open_database
+from fairlead.bench.hold import measure_hold
+from fairlead.bench.place import Place, fresh
+from fairlead.bench.report import Report, describe
+from fairlead.bench.supply import BATCH as SUBMITTED
+from fairlead.bench.supply import Mix
+from fairlead.control.audit import Operator, whoami
+from fairlead.control.limits import set_limit
+from fairlead.core.model import Ending, Lane, Outcome
+from fairlead.core.retry import Retry
+from fairlead.core.settle import settle
+from fairlead.handlers.options import Options
+from fairlead.ports.store import Store
+from fairlead.worker.accounts import Accounts
+from fairlead.worker.claimer import Claimer
+
+BATCH = 200
+WARM_UP = 10
+JOB_SECONDS = 0.001
+SERIES = ("backlog", "lanes", "history", "closed")
+CLOSED = "closed"
+OWNER = "00000000-0000-7000-8000-000000000001"
+
+NOTES = [
+    f"The store's claim and settle through the worker's Claimer and core.settle, in this process, {BATCH} jobs at a "
+    "time; after each round as many jobs are added by SQL, untimed, so that the backlog keeps its size.",
+    "Every lane has a tenant of its own. Charges are settled and exchanged with the store meanwhile, as workers do.",
+    "us_per_job is the median round divided by its jobs; mean_us_per_job includes checkpoints and other disturbances.",
+    "cost_ratio: the largest size of a series against its smallest. On PostgreSQL the tables are vacuumed and analysed "
+    "after they were filled, as autovacuum would leave them.",
+    "closed: so many jobs wait in a lane whose limit is full; the others are the jobs that are measured.",
+    "hold: jobs are enqueued, claimed and settled all the time, before and while another session keeps a transaction "
+    "with a snapshot and a number open.",
+]
+
+
+class Case(NamedTuple):
+    """One size of one series."""
+
+    series: str
+    backlog: int
+    lanes: int
+    history: int
+    closed: int = 0
+
+
+def cases(scale: int) -> list[Case]:
+    """The series, each size divided by `scale`."""
+    sizes = [Case("backlog", size // scale, 1, 0) for size in (1_000, 100_000, 1_000_000)]
+    sizes += [Case("lanes", 100_000 // scale, max(1, lanes // scale), 0) for lanes in (1, 100, 10_000)]
+    sizes += [Case("history", 1_000 // scale, 1, size // scale) for size in (0, 1_000_000)]
+    return sizes + [Case("closed", 1_000 // scale, 1, 0, size // scale) for size in (0, 1_000_000)]
+
+
+async def growth(place: Place, scale: int = 1, jobs: int = 10_000, hold: float = 60.0) -> Report:
+    """Measure every case, then the rate while a transaction is held open."""
+    url = await fresh(place)
+    setup = await describe(url, jobs=jobs, batch=BATCH, scale=f"1/{scale}", hold_seconds=hold, processes=1)
+    rows = [await _measure(await fresh(place), case, jobs) for case in cases(scale)]
+    figures: dict[str, Any] = {f"{series}_cost_ratio": _ratio(rows, series) for series in SERIES}
+    figures["jobs_per_s"] = rows[0]["jobs_per_s"]
+    if url.startswith("postgres") and hold > 0:
+        held = await measure_hold(await fresh(place), hold, BATCH)
+        figures |= held
+        rows.append({"series": "hold", **{name.removeprefix("hold_"): value for name, value in held.items()}})
+    return Report("growth", setup, figures, rows, list(NOTES))
+
+
+async def _measure(url: str, case: Case, jobs: int) -> dict[str, Any]:
+    database = open_database(url)
+    try:
+        async with BenchApp(url) as app:
+            store = await app.store()
+            field = Field(database, await _enter_lanes(app, case.lanes))
+            if case.series == "closed":
+                await _close(app, case.closed)
+            field.fill(case)
+            seconds = await _rounds(store, app, field, jobs)
+    finally:
+        database.close()
+    mean = sum(seconds) / len(seconds) / BATCH
+    measured = {
+        "us_per_job": round(median(seconds) / BATCH * 1e6, 1),
+        "mean_us_per_job": round(mean * 1e6, 1),
+        "jobs_per_s": round(1 / mean),
+    }
+    return {**case._asdict(), **measured}
+
+
+async def _enter_lanes(app: BenchApp, lanes: int) -> list[Lane]:
+    """One job in each lane, submitted by the client, so that the store knows the lane."""
+    call = {"text": Mix().text()}
+    tenants = [Options(tenant=f"tenant-{number}") for number in range(lanes)]
+    jobs = [job for options in tenants for job in app.noop_jobs([call], options)]
+    await (await app.client()).submit(jobs)
+    return [job.lane for job in jobs]
+
+
+async def _close(app: BenchApp, jobs: int) -> None:
+    """Let so many jobs wait in a lane from which nothing may start."""
+    closed = app.noops[0].options(tenant=CLOSED)
+    for start in range(0, jobs, SUBMITTED):
+        await closed.enqueue_many([{"text": Mix().text()}] * min(SUBMITTED, jobs - start))
+    await set_limit(await app.store(), "tenant", CLOSED, Operator(whoami(), "bench"), concurrent=0)
+
+
+class Field:
+    """The rows that a case needs, made inside the database."""
+
+    def __init__(self, database: Database, lanes: list[Lane]) -> None:
+        self._database = database
+        self._lanes = len(lanes)
+        self._some_lane = lanes[0].id
+        self._made = 0
+        self._values = {"millis": int(time.time() * 1000), "payload": Mix().stored()}
+        if isinstance(database, PostgresDatabase):
+            self._clock: dict[str, float] = {}
+        else:
+            self._clock = {"now": 0.0}
+        database.rows("create_lane_list")
+        database.rows("list_lanes", ids=f"[{','.join(str(lane.id) for lane in lanes)}]")
+
+    def fill(self, case: Case) -> None:
+        """Make backlog and history, and let the planner know."""
+        if case.history:
+            values = {**self._values, **self._now(), "lane": self._some_lane, "first": 1, "last": case.history}
+            self._database.rows("make_history", **values)
+        self.add(max(BATCH, case.backlog - self._lanes))
+        if isinstance(self._database, PostgresDatabase):
+            for table in ("job", "job_history"):
+                self._database.connection.execute(f"VACUUM (ANALYZE) {table}")
+
+    def add(self, count: int) -> None:
+        """Make ready jobs, each in the next lane."""
+        first, self._made = self._made + 1, self._made + count
+        bounds = {"first": first, "last": self._made, "lanes": self._lanes}
+        self._database.rows("make_jobs", **self._values, **self._now(), **bounds)
+
+    def _now(self) -> dict[str, float]:
+        """SQLite's clock is ours."""
+        return dict.fromkeys(self._clock, time.time())
+
+
+async def _rounds(store: Store, app: BenchApp, field: Field, jobs: int) -> list[float]:
+    """The seconds of each round, after a warm-up."""
+    pools = frozenset({"short"})
+    claimer = Claimer(store, OWNER, pools, app.registry)
+    accounts = Accounts(store, claimer.queue, claimer.tally, pools, list)
+    await _work(store, claimer, field, WARM_UP)
+    await accounts.flush()
+    keeping = asyncio.create_task(accounts.run())
+    try:
+        return await _work(store, claimer, field, -(-jobs // BATCH))
+    finally:
+        keeping.cancel()
+        await asyncio.gather(keeping, return_exceptions=True)
+
+
+async def _work(store: Store, claimer: Claimer, field: Field, rounds: int) -> list[float]:
+    """Claim and settle, round after round; jobs take no time, and are accounted for as if they had taken a little."""
+    rng, retry, seconds = Random(1), Retry(), []
+    for _ in range(rounds):
+        began = time.perf_counter()
+        claims = await claimer.take(BATCH)
+        settled = await store.settle([settle(claim, Outcome(Ending.SUCCEEDED), retry, rng) for claim in claims])
+        for claim in claims:
+            claimer.tally.ended(claim.lane, JOB_SECONDS)
+        seconds.append((time.perf_counter() - began) * BATCH / max(1, len(settled)))
+        field.add(BATCH)
+    return seconds
+
+
+def _ratio(rows: list[dict[str, Any]], series: str) -> float:
+    costs = [row["us_per_job"] for row in rows if row["series"] == series]
+    return round(float(costs[-1] / costs[0]), 2)

@@ -1,0 +1,115 @@
+"""`fairlead bench http`: how many single jobs a server process accepts over HTTP, each durable when it is answered."""
+
+import asyncio
+import contextlib
+import json
+import os
+import re
+import sys
+import time
+from asyncio.subprocess import PIPE, Process
+from collections.abc import AsyncIterator
+from urllib.parse import urlsplit
+
+from fairlead.bench.place import Place, fresh
+from fairlead.bench.report import Report, describe, percentiles
+from fairlead.bench.supply import Mix
+from fairlead.bench.workers import APP
+from fairlead.control.audit import Operator
+from fairlead.control.keys import create_key
+from fairlead.core.apikey import Grant
+from fairlead.errors import StoreUnavailable
+from fairlead.wiring import make_store
+
+START_SECONDS = 30.0
+ADDRESS = re.compile(rb"serves (http://\S+)/v1")
+LENGTH = re.compile(rb"content-length: (\d+)", re.IGNORECASE)
+
+NOTES = [
+    "Each client has a connection of its own and sends a request when the one before is answered; one server process.",
+    "A rate is answers with 202 divided by the time until the last; the clients share the machine with the server.",
+]
+
+
+async def http(place: Place, seconds: float = 5.0, clients: int = 50, mix: Mix = Mix()) -> Report:  # noqa: B008
+    """Measure concurrent clients that post single jobs for so many seconds."""
+    url = await fresh(place)
+    setup = await describe(url, seconds=seconds, clients=clients, **mix.facts())
+    key = await _key(url)
+    async with _server(url) as (host, port):
+        request = _request(key, mix.text())
+        await _client(host, port, request, time.monotonic() + min(1.0, seconds))  # connect, prepare, enter the lane
+        began = time.monotonic()
+        found = await asyncio.gather(*(_client(host, port, request, began + seconds) for _ in range(clients)))
+        took = time.monotonic() - began
+    times = [one for client in found for one in client]
+    figures = {"requests_per_s": round(len(times) / took), "requests": len(times), **percentiles(times)}
+    return Report("http", setup, figures, [{"clients": clients, **figures}], list(NOTES))
+
+
+def _request(key: str, text: str) -> bytes:
+    body = json.dumps({"type": "bench.noop.0", "payload": {"text": text}}).encode()
+    head = (
+        f"POST /v1/jobs HTTP/1.1\r\nHost: bench\r\nAuthorization: Bearer {key}\r\n"
+        f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n"
+    )
+    return head.encode() + body
+
+
+async def _client(host: str, port: int, request: bytes, until: float) -> list[float]:
+    """Post until the time is over; returns how long each answer took."""
+    reader, writer = await asyncio.open_connection(host, port)
+    times = []
+    try:
+        while (sent := time.monotonic()) < until:
+            writer.write(request)
+            head = await reader.readuntil(b"\r\n\r\n")
+            found = LENGTH.search(head)
+            body = await reader.readexactly(int(found[1]) if found else 0)
+            if not head.startswith(b"HTTP/1.1 202"):
+                raise StoreUnavailable(f"the server answered {head[:40]!r} {body[:500]!r}")
+            times.append(time.monotonic() - sent)
+    finally:
+        writer.close()
+        with contextlib.suppress(ConnectionError):
+            await writer.wait_closed()
+    return times
+
+
+async def _key(url: str) -> str:
+    store = make_store(url)
+    await store.open()
+    try:
+        return (await create_key(store, Operator("bench"), "bench", [Grant.ENQUEUE])).text
+    finally:
+        await store.close()
+
+
+@contextlib.asynccontextmanager
+async def _server(url: str) -> AsyncIterator[tuple[str, int]]:
+    """A server process of its own, stopped at the end."""
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, "-m", "fairlead", "serve", APP, "--port", "0",
+        stderr=PIPE, env={**os.environ, "FAIRLEAD_DATABASE_URL": url},
+    )  # fmt: skip
+    try:
+        yield await _address(process)
+    finally:
+        if process.returncode is None:
+            process.terminate()
+        assert process.stderr is not None
+        await process.stderr.read()
+        await process.wait()
+
+
+async def _address(process: Process) -> tuple[str, int]:
+    assert process.stderr is not None
+    said = b""
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(START_SECONDS):
+            while line := await process.stderr.readline():
+                said += line
+                if found := ADDRESS.search(line):
+                    parts = urlsplit(found[1].decode())
+                    return parts.hostname or "", parts.port or 0
+    raise StoreUnavailable(f"the server did not start within {START_SECONDS:.0f} s; it said: {said.decode()}")

@@ -1,0 +1,1 @@
+create temporary table lane_list (position bigint primary key, id bigint not null)

@@ -1,0 +1,1 @@
+comment on schema fairlead_bench is 'made by fairlead bench'

@@ -1,0 +1,1 @@
+select date_part('epoch', now())

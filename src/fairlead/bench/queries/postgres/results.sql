@@ -1,0 +1,1 @@
+select id::text, result from job_history

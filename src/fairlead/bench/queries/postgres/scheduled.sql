@@ -1,0 +1,1 @@
+select count(*) from job where state = 'scheduled' and lane = :lane::bigint

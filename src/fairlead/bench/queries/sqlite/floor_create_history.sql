@@ -1,0 +1,10 @@
+create table floor_history (
+    id blob not null unique,
+    lane integer not null,
+    state text not null,
+    owner blob,
+    fence integer not null,
+    ready_at real not null,
+    finished_at real not null,
+    payload text not null
+)

@@ -1,0 +1,1 @@
+insert into lane_list select key, value from json_each(:ids)

@@ -1,0 +1,1 @@
+select id, result from job_history

@@ -1,0 +1,54 @@
+"""The program of one worker process; only a supervisor starts it."""
+
+import asyncio
+import gc
+import os
+import sys
+
+import uvloop
+
+from fairlead.app import App
+from fairlead.cli.loading import load_app
+from fairlead.telemetry.log import EventLog, configure_logging
+from fairlead.wiring import make_store
+from fairlead.worker.child import SupervisorLink, run_child
+from fairlead.worker.service import Worker
+
+
+async def work(app: App, concurrency: int, pools: tuple[str, ...], reserve: tuple[str, ...]) -> int:
+    """Run one worker until the supervisor or a signal ends it."""
+    store = make_store(app.settings.database_url)
+    await store.open()
+    link = SupervisorLink()
+    worker = Worker(
+        app.registry, store, app.settings, pools, concurrency, link.keep, app.telemetry, recycles=True, reserve=reserve
+    )
+    try:
+        code = await run_child(worker, link)
+    finally:
+        await store.close()
+    if worker.has_stuck_handlers:
+        os._exit(code)  # they cannot be stopped, and their jobs were settled
+    return code
+
+
+def _spare_the_collector() -> None:
+    """What is loaded stays loaded, and jobs make no cycles: look for garbage less often, and not among the code."""
+    gc.freeze()
+    gc.set_threshold(50_000, 20, 20)
+
+
+def main(arguments: list[str]) -> int:
+    """Load the app and work: MODULE:APP CONCURRENCY POOLS [--reserve=TENANT ...] [--log-jobs]."""
+    path, concurrency, pools, *flags = arguments
+    configure_logging()
+    app = load_app(path)
+    app.on_event(EventLog(), jobs="--log-jobs" in flags)
+    reserve = tuple(flag.partition("=")[2] for flag in flags if flag.startswith("--reserve="))
+    _spare_the_collector()
+    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        return runner.run(work(app, int(concurrency), tuple(pools.split(",")), reserve))
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

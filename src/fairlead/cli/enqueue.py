@@ -1,0 +1,199 @@
+"""`fairlead enqueue`: submit one job, with the app's code or by what its workers have registered."""
+
+import asyncio
+import json
+import sys
+from datetime import datetime
+from typing import Annotated, Any
+
+import typer
+
+from fairlead.app import App
+from fairlead.cli.loading import Database, Json, load_app, opened, settings_for
+from fairlead.cli.output import error_document, json_value, plain, show, show_json, state_cell
+from fairlead.client.client import Client
+from fairlead.client.job import Job
+from fairlead.config import Settings
+from fairlead.control.submit import submit_registered
+from fairlead.core.durations import seconds
+from fairlead.core.model import JobRecord, Priority, Scope
+from fairlead.core.retry import Retry
+from fairlead.errors import ConfigError, JobError, JobNotFound, PayloadError, StoreError
+from fairlead.handlers.options import Options
+
+
+def parse_duration(text: str) -> float:
+    """Seconds from text like 30s, as a usage error where it is none."""
+    try:
+        return seconds(text)
+    except ConfigError as error:
+        raise typer.BadParameter(str(error)) from None
+
+
+def parse_instant(text: str) -> datetime:
+    """An instant from ISO 8601, as a usage error where it is none."""
+    try:
+        instant = datetime.fromisoformat(text)
+    except ValueError:
+        raise typer.BadParameter(f"{text!r} is not an instant; write it like 2030-01-31T08:00:00Z") from None
+    if instant.tzinfo is None:
+        raise typer.BadParameter(f"{text!r} has no time zone; add Z or an offset like +02:00")
+    return instant
+
+
+def parse_priority(text: str) -> Priority:
+    """A priority by its name, as a usage error where it is none."""
+    try:
+        return Priority.parse(text)
+    except ConfigError as error:
+        raise typer.BadParameter(str(error)) from None
+
+
+def _span(help_text: str) -> Any:
+    return typer.Option(parser=parse_duration, metavar="DURATION", help=help_text)
+
+
+def _instant(help_text: str) -> Any:
+    return typer.Option(parser=parse_instant, metavar="ISO-TIME", help=help_text)
+
+
+PriorityOption = Annotated[
+    Priority | None,
+    typer.Option(parser=parse_priority, metavar="critical|high|default|low", help="The job's priority."),
+]
+
+
+def enqueue(
+    type_name: Annotated[str, typer.Argument(metavar="TYPE", help="The job type.")],
+    payload: Annotated[
+        str, typer.Argument(metavar="PAYLOAD", help="The arguments as a JSON object; - reads it from standard input.")
+    ] = "{}",
+    app_path: Annotated[
+        str | None, typer.Option("--app", metavar="MODULE:APP", help="Check the arguments with this app's handler.")
+    ] = None,
+    tenant: Annotated[str | None, typer.Option(help="Whose job it is.")] = None,
+    priority: PriorityOption = None,
+    pool: Annotated[str | None, typer.Option(help="The pool that runs it, instead of the type's own.")] = None,
+    run_in: Annotated[float | None, _span("Run it after this time, like 30s or 5m.")] = None,
+    run_at: Annotated[datetime | None, _instant("Run it at this time.")] = None,
+    not_after: Annotated[datetime | None, _instant("Do not start it after this time.")] = None,
+    exact: Annotated[
+        bool | None, typer.Option("--exact", help="Keep a time more than an hour ahead to the second.")
+    ] = None,
+    key: Annotated[str | None, typer.Option(help="An idempotency key: one job for many submissions.")] = None,
+    scope: Annotated[Scope | None, typer.Option(help="For how long the key keeps its job.")] = None,
+    window: Annotated[float | None, _span("How long the scope window lasts.")] = None,
+    timeout: Annotated[float | None, _span("The longest that one attempt may take.")] = None,
+    attempts: Annotated[int | None, typer.Option(min=1, max=1000, help="How often it is tried.")] = None,
+    wait: Annotated[float | None, typer.Option(min=0, metavar="SECONDS", help="Wait for its end.")] = None,
+    database: Database = None,
+    as_json: Json = False,
+) -> None:
+    """Submit one job.
+
+    Without --app the type must be registered in the database, as workers do when they start.
+    """
+    if run_in is not None and run_at is not None:
+        raise typer.BadParameter("--run-in and --run-at exclude each other; give one of them")
+    options = Options(
+        tenant=tenant,
+        priority=Priority.DEFAULT if priority is None else priority,
+        pool=pool,
+        run_in=run_in,
+        run_at=run_at,
+        not_after=not_after,
+        exact=exact,
+        timeout=timeout,
+    )
+    options = _with_key(options, key, scope, window)
+    arguments = read_payload(payload)
+    app = load_app(app_path) if app_path else None
+    settings = settings_for(database, app)
+    asyncio.run(_enqueue(settings, app, type_name, arguments, options, attempts, wait, as_json))
+
+
+def read_payload(given: str) -> dict[str, Any]:
+    """The arguments as JSON says them, from the command line or from standard input."""
+    try:
+        value = json.loads(sys.stdin.buffer.read() if given == "-" else given)
+    except (ValueError, RecursionError) as error:
+        raise PayloadError(f'the payload is not JSON ({error}); write it like \'{{"name": "Ann"}}\'') from None
+    if not isinstance(value, dict):
+        raise PayloadError("the payload must be a JSON object: the handler's arguments by name")
+    return value
+
+
+def _with_key(options: Options, key: str | None, scope: Scope | None, window: float | None) -> Options:
+    if key is None and (scope or window is not None):
+        raise typer.BadParameter("--scope and --window need --key")
+    if (scope is Scope.WINDOW and window is None) or (window is not None and scope not in (None, Scope.WINDOW)):
+        raise typer.BadParameter("--window goes with --scope window, and that scope needs it")
+    reach = Scope.ACTIVE if window is None else Scope.WINDOW
+    return options.but(idempotency_key=key, idempotency_scope=scope or reach, idempotency_window=window)
+
+
+async def _enqueue(
+    settings: Settings,
+    app: App | None,
+    type_name: str,
+    arguments: dict[str, Any],
+    options: Options,
+    attempts: int | None,
+    wait: float | None,
+    as_json: bool,
+) -> None:
+    async with opened(settings) as client:
+        if app is None:
+            job = await submit_registered(client, type_name, arguments, options, settings, attempts)
+        else:
+            job = await _submit_declared(client, app, type_name, arguments, options, attempts)
+        await _follow(job, wait, as_json)
+
+
+async def _submit_declared(
+    client: Client, app: App, type_name: str, arguments: dict[str, Any], options: Options, attempts: int | None
+) -> Job:
+    """Submit by the handler's declaration; the arguments are read as JSON, as a worker will read them."""
+    spec = app.registry[type_name]
+    if attempts is not None:
+        options = options.but(retry=Retry(**{**spec.retry.stored(), "attempts": attempts}))
+    (job,) = await client.enqueue(spec, [spec.arguments.load(json.dumps(arguments))], options)
+    return job
+
+
+async def _follow(job: Job, wait: float | None, as_json: bool) -> None:
+    """Wait if asked to, and print the job whatever became of it before an error ends the command."""
+    failure: JobError | None = None
+    try:
+        if wait is not None:
+            await job.wait(wait)
+    except JobNotFound:
+        raise
+    except JobError as error:
+        failure = error
+    except StoreError as error:
+        raise type(error)(f"job {job.id} is stored, but it cannot be followed: {error}") from error
+    _print(job, await job.read(), as_json)
+    if failure:
+        raise failure
+
+
+def _print(job: Job, record: JobRecord, as_json: bool) -> None:
+    if as_json:
+        show_json(_document(job, record))
+        return
+    show(record.id, state_cell(record.state), "(was there before)" if job.duplicate else "", wrap=False)
+    if record.result is not None:
+        show(plain(record.result), wrap=False)
+
+
+def _document(job: Job, record: JobRecord) -> dict[str, Any]:
+    return {
+        "id": record.id,
+        "type": record.type,
+        "tenant": record.tenant,
+        "state": record.state.value,
+        "duplicate": job.duplicate,
+        "result": json_value(record.result),
+        "error": error_document(record.error),
+    }

@@ -1,0 +1,109 @@
+"""`fairlead serve`: the HTTP API of an app."""
+
+import asyncio
+import contextlib
+import signal
+import socket
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+from types import ModuleType
+from typing import Annotated
+
+import typer
+import uvloop
+from rich.console import Console
+from rich.markup import escape
+
+from fairlead.api import MISSING, create_app
+from fairlead.app import App
+from fairlead.cli.loading import load_app
+from fairlead.control.audit import Operator, whoami
+from fairlead.control.keys import create_key, revoke_key
+from fairlead.core.apikey import Grant
+from fairlead.errors import ConfigError, StoreError
+from fairlead.telemetry.log import configure_logging
+
+DEFAULT_PORT = 8377
+KEY_LIFE = 24 * 3600.0
+
+AppPath = Annotated[str, typer.Argument(metavar="MODULE:APP", help="Where your App is, for example shop.jobs:app.")]
+Host = Annotated[str, typer.Option(help="The address to listen on.")]
+Port = Annotated[int, typer.Option(min=0, max=65535, help="The port to listen on; 0 takes one that is free.")]
+PemFile = Annotated[Path | None, typer.Option(exists=True, dir_okay=False, help="A PEM file, to serve HTTPS.")]
+
+
+def serve(
+    path: AppPath,
+    host: Host = "127.0.0.1",
+    port: Port = DEFAULT_PORT,
+    certificate: PemFile = None,
+    private_key: PemFile = None,
+    behind_proxy: Annotated[
+        bool, typer.Option("--behind-proxy", help="A proxy in front speaks HTTPS; without one keys would travel open.")
+    ] = False,
+) -> None:
+    """Serve the HTTP API of an app. Every request needs a key; `fairlead keys create` makes one."""
+    app = load_app(path)
+    serving = _serving_module()
+    if not serving.is_loopback(host) and not behind_proxy and certificate is None:
+        raise ConfigError(
+            f"{host} can be reached from elsewhere, and keys would travel unencrypted; give --certificate and "
+            "--private-key, or say --behind-proxy if a proxy in front speaks HTTPS"
+        )
+    configure_logging()
+    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        runner.run(_serve(app, serving.listen_on(host, port), certificate, private_key))
+
+
+async def _serve(app: App, listener: socket.socket, certificate: Path | None, private_key: Path | None) -> None:
+    serving = _serving_module()
+    stopped = asyncio.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        asyncio.get_running_loop().add_signal_handler(number, stopped.set)
+    async with app, serving.serving(create_app(app), listener, certificate, private_key):
+        address = serving.address_of(listener, certificate is not None)
+        Console(stderr=True, soft_wrap=True, highlight=False).print(escape(f"Fairlead serves {address}/v1"))
+        await stopped.wait()
+
+
+@contextlib.asynccontextmanager
+async def served_beside(app: App, port: int | None) -> AsyncIterator[tuple[str, str] | None]:
+    """Serve on loopback beside `fairlead up`: the address and a key that ends with it; None if it is not installed."""
+    try:
+        serving = _serving_module()
+    except ConfigError:
+        yield None
+        return
+    listener = _own_listener(port)
+    async with app:
+        store = await app.store()
+        operator = Operator(whoami(), "fairlead up")
+        made = await create_key(store, operator, "fairlead up", [Grant.ADMIN], expires_in=KEY_LIFE)
+        try:
+            async with serving.serving(create_app(app), listener):
+                yield serving.address_of(listener), made.text
+        finally:
+            with contextlib.suppress(StoreError):
+                await revoke_key(store, made.key.id, operator)
+
+
+def _own_listener(port: int | None) -> socket.socket:
+    """The port that was asked for; else the usual one, or a free one where that is taken."""
+    listen_on: Callable[[str, int], socket.socket] = _serving_module().listen_on
+    if port is not None:
+        return listen_on("127.0.0.1", port)
+    try:
+        return listen_on("127.0.0.1", DEFAULT_PORT)
+    except ConfigError:
+        return listen_on("127.0.0.1", 0)
+
+
+def _serving_module() -> ModuleType:
+    """What serves, which needs packages that a worker does not."""
+    try:
+        from fairlead.api import serving
+    except ModuleNotFoundError as error:
+        if error.name and error.name.partition(".")[0] in ("fastapi", "starlette", "uvicorn", "httptools"):
+            raise ConfigError(MISSING) from error
+        raise
+    return serving

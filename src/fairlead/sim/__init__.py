@@ -1,0 +1,1 @@
+"""The simulator: the real decisions of core, in virtual time."""

@@ -1,0 +1,1 @@
+"""Typed events from the services, and what becomes of them."""

@@ -1,0 +1,21 @@
+"""A clock that stands still until a test moves it."""
+
+import time
+
+from fairlead.core.durations import Duration, seconds
+
+
+class ManualClock:
+    """The time of a SQLite store: `App("sqlite:///:memory:", clock=ManualClock())`."""
+
+    def __init__(self, start: float | None = None) -> None:
+        """`start` is in seconds since 1970; without it the clock begins at the present second."""
+        self._now = float(int(time.time())) if start is None else start
+
+    def __call__(self) -> float:
+        """The instant it stands at."""
+        return self._now
+
+    def advance(self, duration: Duration) -> None:
+        """Let so much time pass: seconds, a text like "10m", or a timedelta."""
+        self._now += seconds(duration)
