@@ -1,0 +1,195 @@
+"""Who may do what: every endpoint with every scope, for one's own tenant, for another's, and for all."""
+
+import itertools
+import re
+from typing import Any
+
+import httpx2
+import pytest
+from fastapi.routing import APIRoute
+
+from fairlead.api.server import needs_of
+from fairlead.control.audit import Operator
+from fairlead.control.quarantine import put
+from fairlead.control.schedules import add
+from fairlead.core.apikey import Grant
+from fairlead.core.ids import make_ids
+from fairlead.core.schedule import ScheduleSpec
+from tests.api.conftest import LANE, Api
+
+OWN, OTHER = "acme", "rival"
+ABSENT = make_ids(1, 1_700_000_000.0)[0]
+WHY = {"reason": "a test"}
+
+# What each endpoint is sent. It is about a job where the path has {job_id}, and then WAITS or DEAD says of which kind.
+BODIES: dict[tuple[str, str], Any] = {
+    ("POST", "/v1/jobs"): {"type": "mail", "payload": {"to": "ann"}},
+    ("POST", "/v1/jobs/batch"): {"jobs": [{"type": "mail", "payload": {"to": "ann"}}]},
+    ("GET", "/v1/jobs"): None,
+    ("GET", "/v1/jobs/count"): None,
+    ("POST", "/v1/jobs/cancel"): {"filter": {"type": "none"}, **WHY},
+    ("GET", "/v1/jobs/{job_id}"): None,
+    ("DELETE", "/v1/jobs/{job_id}"): None,
+    ("PATCH", "/v1/jobs/{job_id}"): {"priority": "low"},
+    ("POST", "/v1/jobs/{job_id}/retry"): None,
+    ("GET", "/v1/jobs/{job_id}/explain"): None,
+    ("GET", "/v1/jobs/{job_id}/wait"): None,
+    ("GET", "/v1/jobs/{job_id}/events"): None,
+    ("GET", "/v1/dead-letters"): None,
+    ("GET", "/v1/dead-letters/groups"): None,
+    ("GET", "/v1/dead-letters/{job_id}"): None,
+    ("PATCH", "/v1/dead-letters/{job_id}"): {"payload": {"to": "bob"}},
+    ("POST", "/v1/dead-letters/{job_id}/replay"): {},
+    ("POST", "/v1/dead-letters/replay"): {"filter": {}, **WHY},
+    ("POST", "/v1/dead-letters/replay-in-stages"): {"filter": {"type": "none"}, **WHY},
+    ("POST", "/v1/dead-letters/cancel"): {"filter": {"type": "none"}, **WHY},
+    ("POST", "/v1/dead-letters/purge"): {"filter": {"type": "none"}, "older_than": 5.0, **WHY},
+    ("GET", "/v1/types"): None,
+    ("GET", "/v1/types/{name:path}"): None,
+    ("GET", "/v1/workers"): None,
+    ("POST", "/v1/workers/{worker_id}/drain"): None,
+    ("POST", "/v1/workers/{worker_id}/stop"): None,
+    ("GET", "/v1/stats"): None,
+    ("GET", "/v1/stats/history"): None,
+    ("GET", "/v1/stats/stream"): None,
+    ("GET", "/v1/tenants"): None,
+    ("GET", "/v1/tenants/shares"): None,
+    ("GET", "/v1/pools"): None,
+    ("GET", "/v1/schedules"): None,
+    ("POST", "/v1/schedules/pause"): {"name": "daily", **WHY},
+    ("POST", "/v1/schedules/resume"): {"name": "daily", **WHY},
+    ("POST", "/v1/schedules/run-now"): {"name": "daily", **WHY},
+    ("GET", "/v1/breakers"): None,
+    ("POST", "/v1/breakers/open"): {"name": "type:mail", **WHY},
+    ("POST", "/v1/breakers/close"): {"name": "type:mail", **WHY},
+    ("GET", "/v1/quarantines"): None,
+    ("POST", "/v1/quarantines"): {"type": "mail", **WHY},
+    ("POST", "/v1/quarantines/release"): {"type": "mail", **WHY},
+    ("GET", "/v1/limits"): None,
+    ("GET", "/v1/pauses"): None,
+    ("POST", "/v1/pauses"): {"scope": "type", "name": "none", **WHY},
+    ("POST", "/v1/pauses/resume"): {"scope": "type", "name": "none", **WHY},
+    ("GET", "/v1/audit"): None,
+    ("GET", "/v1/audit/verification"): None,
+    ("POST", "/v1/keys"): {"name": "k", "scopes": ["read"]},
+    ("GET", "/v1/keys"): None,
+    ("GET", "/v1/keys/{key_id}"): None,
+    ("DELETE", "/v1/keys/{key_id}"): None,
+    ("GET", "/v1/openapi.json"): None,
+}
+DEAD = {("GET", "/v1/jobs/{job_id}/wait"), ("GET", "/v1/jobs/{job_id}/events"), ("POST", "/v1/jobs/{job_id}/retry")}
+
+
+def routes_of(api: Api) -> dict[tuple[str, str], APIRoute]:
+    return {
+        (method, route.path): route
+        for route in api.asgi.routes
+        if isinstance(route, APIRoute) and needs_of(route)
+        for method in route.methods or ()
+    }
+
+
+async def ask(api: Api, case: tuple[str, str], key: str, job_id: str) -> httpx2.Response:
+    method, path = case
+    path = path.replace("{job_id}", job_id).replace("{name:path}", "mail")
+    path = re.sub(r"{worker_id}", ABSENT, path).replace("{key_id}", "x")
+    body = BODIES[case]
+    return await api.call(method, path, key, **({} if body is None else {"json": body}))
+
+
+async def make_job(api: Api, case: tuple[str, str], tenant: str) -> str:
+    if case in DEAD or "dead-letters" in case[1]:
+        return await api.dead(tenant=tenant)
+    return await api.submit(tenant=tenant)
+
+
+async def test_the_table_has_every_endpoint(api: Api) -> None:
+    assert routes_of(api).keys() == BODIES.keys()
+
+
+async def test_a_key_opens_what_its_scope_includes_and_nothing_else(api: Api) -> None:
+    daily = ScheduleSpec("daily", "0 3 * * *", "UTC", LANE, '{"to":"ann"}')
+    await add(api.store, daily, Operator("tests"))
+    api.asgi.state.service.watch.close()  # the stream of figures then ends by itself
+    for (case, route), grant, tenant in itertools.product(routes_of(api).items(), Grant, (None, OWN)):
+        needs = needs_of(route)
+        assert needs
+        key = await api.key(grant, tenant=tenant)
+        job_id = await make_job(api, case, OWN) if "{job_id}" in case[1] else ""
+        if case[1].endswith("/release"):
+            await put(api.store, "mail", Operator("tests"))
+        answer = await ask(api, case, key, job_id)
+        may = needs.grant in {Grant.ENQUEUE: {"enqueue"}, Grant.READ: {"read"}, Grant.OPERATE: {"operate", "read"}}.get(
+            grant, set(Grant)
+        )
+        told = (case, grant, tenant, answer.text)
+        if may and not (needs.everywhere and tenant):
+            assert answer.status_code < 300 or "{worker_id}" in case[1] or "{key_id}" in case[1], told
+        else:
+            assert answer.status_code == 403, told
+
+
+async def test_another_tenants_job_is_as_absent_as_one_that_never_was(api: Api) -> None:
+    key = await api.key("enqueue", "operate", tenant=OTHER)
+    for case in [case for case in BODIES if "{job_id}" in case[1]]:
+        foreign = await ask(api, case, key, await make_job(api, case, OWN))
+        absent = await ask(api, case, key, ABSENT)
+        nonsense = await ask(api, case, key, "nonsense")
+        assert foreign.status_code == 404, (case, foreign.text)
+        assert foreign.content == absent.content == nonsense.content, case
+        assert set(foreign.headers) == set(absent.headers)
+
+
+async def test_lists_have_only_what_is_ones_own(api: Api) -> None:
+    dead_mine, dead_theirs = await api.dead(tenant=OTHER), await api.dead(tenant=OWN)
+    mine, theirs = await api.submit(tenant=OTHER), await api.submit(tenant=OWN)
+    key = await api.key("operate", tenant=OTHER)
+    listed = (await api.call("GET", "/v1/jobs", key)).text + (await api.call("GET", "/v1/dead-letters", key)).text
+    assert mine in listed
+    assert dead_mine in listed
+    assert theirs not in listed
+    assert dead_theirs not in listed
+    (group,) = (await api.call("GET", "/v1/dead-letters/groups", key)).json()["groups"]
+    assert (group["count"], group["tenants"], group["sample"]) == (1, 1, dead_mine)
+
+
+@pytest.mark.parametrize("path", ["/v1/jobs", "/v1/dead-letters", "/v1/dead-letters/groups"])
+async def test_asking_for_another_tenant_is_refused_whether_it_is_there_or_not(api: Api, path: str) -> None:
+    await api.submit(tenant=OWN)
+    key = await api.key("read", tenant=OTHER)
+    for tenant in (OWN, "nobody"):
+        answer = await api.call("GET", path, key, params={"tenant": tenant})
+        assert (answer.status_code, answer.json()["code"]) == (403, "TENANT_FORBIDDEN")
+
+
+async def test_a_bound_key_submits_for_its_tenant_only(api: Api) -> None:
+    key = await api.key("enqueue", tenant=OTHER)
+    body = {"type": "mail", "payload": {"to": "ann"}}
+    assert (await api.call("POST", "/v1/jobs", key, json=body)).json()["tenant"] == OTHER
+    assert (await api.call("POST", "/v1/jobs", key, json={**body, "tenant": OTHER})).status_code == 202
+    assert (await api.call("POST", "/v1/jobs", key, json={**body, "tenant": OWN})).status_code == 403
+    batch = await api.call("POST", "/v1/jobs/batch", key, json={"jobs": [body, {**body, "tenant": OWN}]})
+    assert [item["status"] for item in batch.json()["results"]] == [202, 403]
+    assert not (await api.call("GET", "/v1/jobs", params={"tenant": OWN})).json()["jobs"]
+
+
+@pytest.mark.parametrize("action", ["replay", "cancel"])
+async def test_actions_on_many_touch_only_ones_own(api: Api, action: str) -> None:
+    mine, theirs = await api.dead(tenant=OTHER), await api.dead(tenant=OWN)
+    key = await api.key("operate", tenant=OTHER)
+    path = f"/v1/dead-letters/{action}"
+    found = (await api.call("POST", path, key, json={"ids": [theirs, ABSENT], **WHY})).json()
+    assert found["done"] == []
+    assert {item["code"] for item in found["refused"]} == {"JOB_NOT_FOUND"}
+    assert [item["detail"].replace(theirs, ABSENT) for item in found["refused"]] == [found["refused"][1]["detail"]] * 2
+    assert (await api.call("POST", path, key, json={"filter": {}, **WHY})).json()["done"] == [mine]
+    assert (await api.call("GET", f"/v1/jobs/{theirs}")).json()["state"] == "dead"
+
+
+async def test_a_purge_removes_only_ones_own(api: Api) -> None:
+    mine, theirs = await api.dead(tenant=OTHER), await api.dead(tenant=OWN)
+    key = await api.key("operate", tenant=OTHER)
+    body = {"filter": {}, "older_than": 0.0, **WHY}
+    assert (await api.call("POST", "/v1/dead-letters/purge", key, json=body)).json() == {"removed": 1}
+    assert (await api.call("GET", f"/v1/jobs/{mine}")).status_code == 404
+    assert (await api.call("GET", f"/v1/jobs/{theirs}")).status_code == 200

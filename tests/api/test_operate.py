@@ -1,0 +1,168 @@
+"""Dead letters, types, workers, figures, pauses, the audit and keys over HTTP."""
+
+from typing import Any
+
+import pytest
+
+from tests.api.conftest import Api
+from tests.contract.making import new_lease, worker_info
+
+WHY = {"reason": "mended"}
+
+
+async def ask(api: Api, method: str, path: str, status: int = 200, **more: Any) -> Any:
+    answer = await api.call(method, path, **more)
+    assert answer.status_code == status, answer.text
+    return answer.json() if answer.content else None
+
+
+async def test_dead_letters_are_listed_grouped_and_shown(any_api: Api) -> None:
+    ids = [await any_api.dead(), await any_api.dead()]
+    page = await ask(any_api, "GET", "/v1/dead-letters", params={"limit": 1})
+    assert page["jobs"][0]["id"] == ids[1]
+    rest = await ask(any_api, "GET", "/v1/dead-letters", params={"cursor": page["cursor"]})
+    assert [job["id"] for job in rest["jobs"]] == [ids[0]]
+    (group,) = (await ask(any_api, "GET", "/v1/dead-letters/groups"))["groups"]
+    assert (group["count"], group["type"], group["error_type"]) == (2, "mail", "ValueError")
+    found = await ask(any_api, "GET", "/v1/dead-letters", params={"fingerprint": group["fingerprint"]})
+    assert len(found["jobs"]) == 2
+    assert (await ask(any_api, "GET", f"/v1/dead-letters/{ids[0]}"))["attempts"][0]["ending"] == "failed"
+
+
+async def test_a_dead_letter_is_mended_and_replayed(any_api: Api) -> None:
+    job_id = await any_api.dead()
+    body = {"payload": {"to": "bob"}, **WHY}
+    assert (await ask(any_api, "PATCH", f"/v1/dead-letters/{job_id}", json=body))["payload"] == {"to": "bob"}
+    await ask(any_api, "PATCH", f"/v1/dead-letters/{job_id}", 422, json={"payload": {"to": 5}})
+    replayed = await ask(any_api, "POST", f"/v1/dead-letters/{job_id}/replay", json={"payload": {"to": "eve"}, **WHY})
+    assert (replayed["state"], replayed["payload"], replayed["replays"]) == ("ready", {"to": "eve"}, 1)
+    await ask(any_api, "POST", f"/v1/dead-letters/{job_id}/replay", 409, json={})
+    timeline = (await ask(any_api, "GET", f"/v1/jobs/{job_id}"))["timeline"]
+    assert [moment["what"] for moment in timeline][-2:] == ["edited", "replayed"]
+    assert timeline[-1]["by"] == f"key {any_api.admin[4:14]} (tests)"
+
+
+async def test_many_are_replayed_cancelled_and_purged(any_api: Api) -> None:
+    first, second, third = [await any_api.dead() for _ in range(3)]
+    done = await ask(any_api, "POST", "/v1/dead-letters/replay", json={"ids": [first], **WHY})
+    assert done == {"done": [first], "refused": []}
+    again = await ask(any_api, "POST", "/v1/dead-letters/replay", json={"ids": [first], **WHY})
+    assert (again["done"], again["refused"][0]["code"]) == ([], "ILLEGAL_MOVE")
+    body = {"filter": {"type": "mail"}, "limit": 1, **WHY}
+    assert (await ask(any_api, "POST", "/v1/dead-letters/cancel", json=body))["done"] == [third]
+    purged = await ask(any_api, "POST", "/v1/dead-letters/purge", json={"filter": {}, "older_than": 0.0, **WHY})
+    assert purged == {"removed": 1}
+    await ask(any_api, "GET", f"/v1/jobs/{second}", 404)
+
+
+@pytest.mark.parametrize(
+    ("path", "body"),
+    [
+        ("replay", {"ids": ["x"], **WHY}),
+        ("replay", {**WHY}),
+        ("replay", {"ids": ["01920000-0000-7000-8000-000000000000"], "filter": {}, **WHY}),
+        ("cancel", {"filter": {}}),
+        ("purge", {"filter": {}, "older_than": "1d", **WHY}),
+        ("replay-in-stages", {"filter": {}, "patience": 61, **WHY}),
+    ],
+)
+async def test_what_is_not_clear_is_refused(api: Api, path: str, body: dict[str, Any]) -> None:
+    await ask(api, "POST", f"/v1/dead-letters/{path}", 422, json=body)
+
+
+async def test_a_replay_in_stages_stops_where_it_fails_again(api: Api) -> None:
+    for _ in range(3):
+        await api.dead()
+    body = {"filter": {}, "patience": 0.01, **WHY}
+    report = await ask(api, "POST", "/v1/dead-letters/replay-in-stages", json=body)
+    assert (report["revived"], report["stages"][0]["unfinished"]) == (1, 1)
+    assert "worker" in report["stopped"]
+
+
+async def test_types(any_api: Api) -> None:
+    (found,) = (await ask(any_api, "GET", "/v1/types"))["types"]
+    assert (found["name"], found["pool"]) == ("mail", "short")
+    assert found["payload_schema"]["properties"]["to"]["type"] == "string"
+    assert await ask(any_api, "GET", "/v1/types/mail") == found
+    assert (await ask(any_api, "GET", "/v1/types/a/b", 404))["code"] == "UNKNOWN_TYPE"
+
+
+async def test_workers_are_listed_and_directed(any_api: Api) -> None:
+    worker = new_lease().owner
+    await any_api.store.register_worker(worker_info(worker), 30)
+    (found,) = (await ask(any_api, "GET", "/v1/workers"))["workers"]
+    assert (found["id"], found["state"], found["live"]) == (worker, "active", True)
+    for action, state in (("drain", "draining"), ("stop", "stopping")):
+        await ask(any_api, "POST", f"/v1/workers/{worker}/{action}", 202)
+        assert (await ask(any_api, "GET", "/v1/workers"))["workers"][0]["state"] == state
+    assert (await ask(any_api, "POST", "/v1/workers/x/drain", 404))["code"] == "WORKER_NOT_FOUND"
+
+
+async def test_figures(any_api: Api) -> None:
+    await any_api.submit()
+    await any_api.submit(run_in=60.0)
+    await any_api.store.register_worker(worker_info(new_lease().owner), 30)
+    pools = {pool["pool"]: pool for pool in (await ask(any_api, "GET", "/v1/stats"))["pools"]}
+    assert pools["short"]["jobs"] == {"ready": 1, "scheduled": 1}
+    assert pools["short"]["oldest_ready"] >= 0
+    assert (pools["default"]["workers"], pools["default"]["slots"]) == (1, 10)
+
+
+async def test_pauses(any_api: Api) -> None:
+    body = {"scope": "type", "name": "mail", **WHY}
+    await ask(any_api, "POST", "/v1/pauses", 204, json=body)
+    (found,) = (await ask(any_api, "GET", "/v1/pauses"))["pauses"]
+    assert (found["scope"], found["name"], found["reason"]) == ("type", "mail", "mended")
+    await ask(any_api, "POST", "/v1/pauses/resume", 204, json=body)
+    assert (await ask(any_api, "GET", "/v1/pauses"))["pauses"] == []
+
+
+async def test_keys_are_shown_once(any_api: Api) -> None:
+    body = {"name": "shop", "scopes": ["enqueue", "read"], "tenant": "acme", "expires_in": 60.0}
+    made = await ask(any_api, "POST", "/v1/keys", 201, json=body)
+    assert (made["name"], made["scopes"], made["tenant"]) == ("shop", ["enqueue", "read"], "acme")
+    text = made.pop("key")
+    assert (await any_api.call("GET", "/v1/jobs", text)).status_code == 200
+    assert await ask(any_api, "GET", f"/v1/keys/{made['id']}") == made
+    page = await ask(any_api, "GET", "/v1/keys")
+    assert made in page["keys"]
+    assert text[15:] not in str(page) + str(await ask(any_api, "GET", "/v1/audit"))
+    ended = await ask(any_api, "DELETE", f"/v1/keys/{made['id']}")
+    assert (ended["live"], ended["revoked_at"] is None) == (False, False)
+    await ask(any_api, "GET", "/v1/keys/nobody", 404)
+
+
+async def test_when_a_key_was_used_is_written_now_and_then(any_api: Api) -> None:
+    key = await any_api.key("read")
+    await any_api.call("GET", "/v1/types", key)
+    assert (await ask(any_api, "GET", f"/v1/keys/{key[4:14]}"))["last_used_at"] is None
+    await any_api.asgi.state.service.keys.write_uses()
+    assert (await ask(any_api, "GET", f"/v1/keys/{key[4:14]}"))["last_used_at"] is not None
+
+
+async def test_the_audit_has_pages_and_can_be_verified(any_api: Api) -> None:
+    for _ in range(3):
+        await any_api.key("read")
+    page = await ask(any_api, "GET", "/v1/audit", params={"limit": 3})
+    assert [entry["action"] for entry in page["entries"]] == ["create key"] * 3
+    rest = await ask(any_api, "GET", "/v1/audit", params={"cursor": page["cursor"]})
+    assert [entry["id"] for entry in rest["entries"]] == [1]
+    assert await ask(any_api, "GET", "/v1/audit/verification") == {"sound": True, "entries": 4, "flaws": []}
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "status", "code"),
+    [
+        ("GET", "/nope", 404, "NOT_FOUND"),
+        ("GET", "/v1/jobs/", 404, None),
+        ("PUT", "/v1/jobs", 405, "METHOD_NOT_ALLOWED"),
+        ("TRACE", "/v1/jobs", 405, "METHOD_NOT_ALLOWED"),
+    ],
+)
+async def test_what_there_is_not(api: Api, method: str, path: str, status: int, code: str | None) -> None:
+    answer = await api.call(method, path)
+    assert answer.status_code == status
+    assert answer.headers["content-type"] == "application/problem+json"
+    assert code is None or answer.json()["code"] == code
+    if status == 405:
+        assert "POST" in answer.headers["allow"] or "GET" in answer.headers["allow"]

@@ -1,0 +1,71 @@
+"""The whole description, tried out: no 5xx, and no answer that it does not name."""
+
+import itertools
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import requests
+import schemathesis
+from hypothesis import HealthCheck, Phase, settings
+
+from tests.api.conftest import MEMORY, mail_app
+from tests.support.serving import Served, served
+
+EXAMPLES = int(os.environ.get("FAIRLEAD_API_EXAMPLES", "10"))
+THOROUGH = EXAMPLES > 50  # also every boundary of every field, which takes minutes
+OPENAPI = Path(__file__).resolve().parent.parent.parent / "docs" / "openapi.json"
+
+# What these ask for can be well-formed and still not fit: an unknown type, a payload that is not its type's, fields
+# that exclude each other.
+JUDGED_BY_MORE_THAN_FORM = [
+    "POST /v1/jobs",
+    "POST /v1/jobs/batch",
+    "POST /v1/dead-letters/replay",
+    "POST /v1/dead-letters/cancel",
+    "POST /v1/breakers/open",
+    "POST /v1/breakers/close",
+    "POST /v1/quarantines",
+    "POST /v1/quarantines/release",
+]
+ACCEPTED = ["2xx", "3xx", "401", "403", "404", "409", "429"]
+CONFIG = {
+    "phases": {"coverage": {"enabled": THOROUGH}},
+    "checks": {"positive_data_acceptance": {"expected-statuses": ACCEPTED}},
+    "operations": [
+        {"include-name": name, "checks": {"positive_data_acceptance": {"expected-statuses": [*ACCEPTED, "422"]}}}
+        for name in JUDGED_BY_MORE_THAN_FORM
+    ],
+}
+
+ENDLESS = "/v1/stats/stream"
+
+schema = schemathesis.openapi.from_path(OPENAPI, config=schemathesis.Config.from_dict(CONFIG)).exclude(path=ENDLESS)
+numbers = itertools.count()
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[tuple[Served, requests.Session]]:
+    """The API, and a session that keeps its connection."""
+    with served(mail_app(MEMORY)) as api, requests.Session() as session:
+        session.headers.update(api.headers)
+        session.get(f"{api.address}/healthz").raise_for_status()
+        yield api, session
+
+
+@schema.parametrize()
+@settings(
+    max_examples=EXAMPLES,
+    deadline=None,
+    derandomize=True,
+    database=None,
+    phases=[Phase.explicit, Phase.generate],
+    suppress_health_check=list(HealthCheck),
+)
+def test_every_answer_is_described(case: schemathesis.Case[Any], server: tuple[Served, requests.Session]) -> None:
+    api, session = server
+    if case.headers and "Idempotency-Key" in case.headers:  # used for another request it is refused, which has its test
+        case.headers["Idempotency-Key"] = f"{case.headers['Idempotency-Key'][:200]}-{next(numbers)}"
+    case.call_and_validate(base_url=api.address, session=session, headers=api.headers)

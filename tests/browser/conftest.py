@@ -1,0 +1,158 @@
+"""A real server with a worker, and a browser that is signed in to its dashboard.
+
+All of it is made once for these tests. They run one after the other in one process, and wait for what they look for:
+never for a time.
+"""
+
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import pytest
+from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
+
+from fairlead.dashboard.files import is_built
+from tests.conftest import migrate_now
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+PATIENCE = 90.0
+OPTIONS = ("tenant", "idempotency_key", "run_at")
+FLAGS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-dev-shm-usage",
+    "--disable-background-networking",
+    "--no-first-run",
+]
+
+expect.set_options(timeout=PATIENCE * 1000)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """One browser for all: they belong together, and have more time than others."""
+    for item in items:
+        if Path(__file__).parent in item.path.parents:
+            item.add_marker(pytest.mark.xdist_group("browser"))
+            item.add_marker(pytest.mark.timeout(400))
+
+
+def missing(what: str) -> None:
+    """Without a browser or a page there is nothing to test."""
+    pytest.skip(f"DASHBOARD NOT TESTED: {what}")
+
+
+class Site:
+    """The server: where it is, and what a program can do there."""
+
+    def __init__(self, address: str, key: str, url: str, folder: Path) -> None:
+        self.address = address
+        self.key = key
+        self.url = url
+        self.folder = folder
+        limits = httpx2.Limits(max_keepalive_connections=0)  # a connection that stays would be a leak of the test
+        headers = {"Authorization": f"Bearer {key}"}
+        self.http = httpx2.Client(base_url=address, headers=headers, timeout=PATIENCE, limits=limits)
+
+    def post(self, path: str, body: dict[str, Any]) -> Any:
+        """What the API answers."""
+        answer = self.http.post(path, json=body)
+        assert answer.is_success, answer.text
+        return answer.json() if answer.content else None
+
+    def submit(self, type_name: str, **more: Any) -> str:
+        """The id of a new job; what is no option is its payload."""
+        options: dict[str, Any] = {name: more.pop(name) for name in OPTIONS if name in more}
+        return str(self.post("/v1/jobs", {"type": type_name, "payload": more, **options})["id"])
+
+    def until(self, job_id: str, state: str) -> None:
+        """Wait until a job has ended."""
+        deadline = time.monotonic() + PATIENCE
+        while (found := self.http.get(f"/v1/jobs/{job_id}/wait", params={"timeout": 20}).json()["state"]) != state:
+            assert time.monotonic() < deadline, f"the job is {found}, not {state}"
+
+
+@contextmanager
+def running(log: Path, url: str, *arguments: str) -> Iterator[subprocess.Popen[bytes]]:
+    """A process of Fairlead beside the body."""
+    with log.open("wb") as said:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "fairlead", *arguments],
+            cwd=ROOT,
+            env={**os.environ, "FAIRLEAD_DATABASE_URL": url},
+            stdout=said,
+            stderr=said,
+        )
+    try:
+        yield process
+    finally:
+        process.send_signal(signal.SIGTERM)
+        try:
+            process.wait(PATIENCE)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+
+
+def until_said(process: subprocess.Popen[bytes], log: Path, pattern: str) -> re.Match[str]:
+    """Wait until the process has said this."""
+    deadline = time.monotonic() + PATIENCE
+    while not (found := re.search(pattern, log.read_text(encoding="utf-8", errors="replace"))):
+        assert process.poll() is None, log.read_text(encoding="utf-8")
+        assert time.monotonic() < deadline, log.read_text(encoding="utf-8")
+        time.sleep(0.05)
+    return found
+
+
+@pytest.fixture(scope="package")
+def browser() -> Iterator[Browser]:
+    """Debian's Chromium, without a window."""
+    if not is_built():
+        missing("it is not built; make dashboard")
+    program = os.environ.get("FAIRLEAD_TEST_CHROMIUM") or shutil.which("chromium")
+    if program is None:
+        missing("Chromium is not there; apt-get install chromium")
+    with sync_playwright() as playwright:
+        chromium = playwright.chromium.launch(executable_path=program, args=FLAGS, timeout=PATIENCE * 1000)
+        yield chromium
+        chromium.close()
+
+
+@pytest.fixture(scope="package")
+def site(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    """`fairlead up` on a SQLite file."""
+    folder = tmp_path_factory.mktemp("site")
+    url = f"sqlite:///{folder / 'jobs.db'}"
+    migrate_now(url)
+    with running(folder / "up.log", url, "up", "tests.browser.app:app", "--port", "0") as process:
+        found = until_said(process, folder / "up.log", r"dashboard: (http://\S+)/dashboard/#key=(\S+)")
+        made = Site(found[1], found[2], url, folder)
+        with made.http:
+            yield made
+
+
+@pytest.fixture
+def visit(browser: Browser, site: Site) -> Iterator[Callable[..., Page]]:
+    """Opens a page that is signed in; options are those of a browser's context."""
+    contexts: list[BrowserContext] = []
+
+    def opened(path: str = "/", **options: Any) -> Page:
+        context = browser.new_context(**options)
+        contexts.append(context)
+        context.set_default_timeout(PATIENCE * 1000)
+        page = context.new_page()
+        page.goto(f"{site.address}/dashboard{path}#key={site.key}")
+        expect(page.get_by_role("navigation")).to_be_visible()
+        return page
+
+    yield opened
+    for context in contexts:
+        context.close()

@@ -1,0 +1,133 @@
+"""What an operator does on the dashboard, with a real server and a real worker."""
+
+from collections.abc import Callable
+
+from playwright.sync_api import Page, expect
+
+from tests.browser.conftest import PATIENCE, Site, running
+
+Visit = Callable[..., Page]
+
+
+def confirm(page: Page, label: str, reason: str = "a test") -> None:
+    """Say yes to what a button asks."""
+    dialog = page.get_by_role("dialog")
+    dialog.get_by_label("Why, for the audit").fill(reason)
+    dialog.get_by_role("button", name=label, exact=True).click()
+    expect(dialog).to_have_count(0)
+
+
+def test_a_key_opens_the_page_and_a_wrong_one_does_not(visit: Visit, site: Site) -> None:
+    page = visit()
+    expect(page).to_have_url(f"{site.address}/dashboard/")  # the key is no longer in the address
+    page.get_by_role("button", name="Sign out").click()
+    page.get_by_label("API key").fill("flk_nonsense")
+    page.get_by_role("button", name="Sign in").click()
+    expect(page.get_by_role("alert")).to_contain_text("unknown, mistyped, expired or revoked")
+    page.get_by_label("API key").fill(site.key)
+    page.get_by_role("button", name="Sign in").click()
+    expect(page.get_by_role("navigation")).to_be_visible()
+
+
+def test_a_job_is_seen_while_it_runs_and_when_it_has_ended(visit: Visit, site: Site) -> None:
+    gate = site.folder / "gate"
+    job_id = site.submit("deliver", to="ann", gate=str(gate))
+    page = visit(f"/jobs/{job_id}")
+    expect(page.locator("h1 .badge")).to_have_text("running")
+    gate.touch()
+    expect(page.locator("h1 .badge")).to_have_text("succeeded")
+    expect(page.get_by_label("Result")).to_contain_text("delivered to ann")
+
+
+def test_the_overview_is_live(visit: Visit, site: Site) -> None:
+    page = visit()
+    expect(page.locator(".sentence")).to_be_visible()
+    gate = site.folder / "gate of the overview"
+    job_id = site.submit("deliver", to="ann", gate=str(gate))
+    runs = page.locator(".card", has=page.get_by_role("heading", name="short")).locator("[data-state=running]")
+    expect(runs).to_have_text("1")
+    gate.touch()
+    expect(runs).to_have_text("0")
+    site.until(job_id, "succeeded")
+
+
+def test_a_dead_letter_is_edited_and_replayed(visit: Visit, site: Site) -> None:
+    job_id = site.submit("deliver", to="nobody")
+    site.until(job_id, "dead")
+    page = visit("/dead-letters")
+    page.get_by_role("link", name="deliver").click()
+    page.locator(f"a[href$='{job_id}']").click()
+    expect(page.locator("h1 .badge")).to_have_text("dead")
+    expect(page.locator(".failure")).to_contain_text("there is no such address")
+    page.get_by_role("button", name="Edit and replay").click()
+    page.get_by_label("Payload").locator("visible=true").first.fill('{"to": "bob", "gate": null}')
+    page.get_by_role("button", name="Replay with this payload").click()
+    expect(page.locator("h1 .badge")).to_have_text("succeeded")
+    expect(page.get_by_label("Result")).to_contain_text("delivered to bob")
+
+
+def test_a_scheduled_job_is_run_now(visit: Visit, site: Site) -> None:
+    job_id = site.submit("deliver", to="ann", run_at="2099-01-01T00:00:00Z")
+    page = visit(f"/jobs/{job_id}")
+    expect(page.locator("h1 .badge")).to_have_text("scheduled")
+    page.get_by_role("button", name="Run now").click()
+    confirm(page, "Run now")
+    expect(page.locator("h1 .badge")).to_have_text("succeeded")
+
+
+def test_a_worker_is_drained(visit: Visit, site: Site) -> None:
+    log = site.folder / "worker.log"
+    with running(log, site.url, "worker", "tests.browser.app:app", "--pool", "side") as process:
+        page = visit("/workers")
+        row = page.get_by_role("row").filter(has=page.get_by_role("cell", name="side", exact=True))
+        expect(row).to_have_count(1)
+        row.get_by_role("button", name="Drain").click()
+        expect(page.get_by_role("dialog")).to_contain_text("claims nothing more")
+        confirm(page, "Drain")
+        assert process.wait(PATIENCE) == 0, log.read_text(encoding="utf-8")
+        expect(row).to_have_count(0)
+    page.goto(f"{site.address}/dashboard/audit")
+    expect(page.get_by_text("drain").first).to_be_visible()
+
+
+def test_a_type_is_paused_and_resumed(visit: Visit, site: Site) -> None:
+    page = visit("/workers")
+    page.get_by_label("Name").fill("echo")
+    page.get_by_role("button", name="Pause", exact=True).click()
+    confirm(page, "Pause", "the other side is down")
+    card = page.locator(".card").filter(has_text="type echo")
+    expect(card).to_contain_text("the other side is down")
+    job_id = site.submit("echo", text="later")
+    card.get_by_role("button", name="Resume").click()
+    confirm(page, "Resume")
+    expect(card).to_have_count(0)
+    site.until(job_id, "succeeded")
+
+
+def test_a_schedule_is_paused_resumed_and_run_by_hand(visit: Visit, site: Site) -> None:
+    page = visit("/schedules")
+    card = page.locator(".card").filter(has_text="tidy")
+    expect(card).to_contain_text("Fires next")
+    card.get_by_role("button", name="Pause").click()
+    expect(page.get_by_role("dialog")).to_contain_text("fires no more until it is resumed")
+    confirm(page, "Pause")
+    expect(card.locator("h2 .badge")).to_have_text("paused")
+    card.get_by_role("button", name="Run now").click()
+    confirm(page, "Run now")
+    card.get_by_role("link", name="job", exact=True).first.click()
+    expect(page.locator("h1 .badge")).to_have_text("succeeded")
+    page.go_back()
+    card.get_by_role("button", name="Resume").click()
+    confirm(page, "Resume")
+    expect(card.locator("h2 .badge")).to_have_text("active")
+
+
+def test_all_jobs_that_fit_are_cancelled_after_they_were_counted(visit: Visit, site: Site) -> None:
+    for _ in range(3):
+        site.submit("deliver", to="ann", tenant="crowd", run_at="2099-01-01T00:00:00Z")
+    page = visit("/jobs")
+    page.get_by_label("Tenant").fill("crowd")
+    page.get_by_role("button", name="Cancel 3 jobs").click()
+    expect(page.get_by_role("dialog")).to_contain_text("3 scheduled")
+    confirm(page, "Cancel 3 jobs")
+    expect(page.locator("tbody .badge.state-cancelled")).to_have_count(3)

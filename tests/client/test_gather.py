@@ -1,0 +1,101 @@
+"""Gathering: a lone caller goes straight to the store, company shares a statement, and hints leave with commits."""
+
+import asyncio
+from collections.abc import Collection, Sequence
+from typing import Any, cast
+
+import pytest
+
+from fairlead.client.gather import Gatherer
+from fairlead.client.wakeups import Waker
+from fairlead.core.model import Enqueued, NewJob
+from fairlead.errors import StoreRefused
+from fairlead.ports.store import Store
+from tests.contract.making import new_job
+
+
+class SlowStore:
+    """Writes down what it is given, and answers when it is let go."""
+
+    def __init__(self) -> None:
+        self.batches: list[list[str]] = []
+        self.hints: list[set[str]] = []
+        self.go = asyncio.Event()
+        self.refused: set[str] = set()
+
+    async def enqueue(self, jobs: Sequence[NewJob], again: bool = False, wake: Collection[str] = ()) -> list[Enqueued]:
+        """One batch."""
+        self.batches.append([job.id for job in jobs])
+        self.hints.append(set(wake))
+        await self.go.wait()
+        if self.refused & {job.id for job in jobs}:
+            raise StoreRefused("no")
+        return [Enqueued(job.id, False) for job in jobs]
+
+    async def wake(self, pools: Collection[str]) -> None:
+        """A hint without a commit."""
+        self.hints.append(set(pools))
+
+
+def gatherer_on(store: SlowStore) -> tuple[Gatherer, Waker]:
+    """A gatherer and its waker."""
+    waker = Waker(cast(Store, store))
+    return Gatherer(cast(Store, store), waker), waker
+
+
+async def test_those_who_come_while_a_batch_is_on_its_way_leave_together() -> None:
+    store = SlowStore()
+    gatherer, waker = gatherer_on(store)
+    jobs = [new_job() for _ in range(4)]
+    callers = [asyncio.create_task(gatherer.submit([job])) for job in jobs]
+    await asyncio.sleep(0)
+    assert store.batches == [[jobs[0].id]]
+    store.go.set()
+    answers = await asyncio.gather(*callers)
+    assert [answer[0].id for answer in answers] == [job.id for job in jobs]
+    assert store.batches == [[jobs[0].id], [job.id for job in jobs[1:]]]
+    await gatherer.close()
+    await waker.close()
+
+
+async def test_the_first_hint_leaves_with_the_commit_and_the_next_after_a_pause() -> None:
+    store = SlowStore()
+    store.go.set()
+    gatherer, waker = gatherer_on(store)
+    first, second = new_job(), new_job()
+    await gatherer.submit([first])
+    await gatherer.submit([second])
+    assert store.hints == [{first.lane.pool}, set()]
+    await waker.close()
+    assert store.hints == [{first.lane.pool}, set(), {first.lane.pool}]
+
+
+async def test_a_lone_caller_that_gives_up_does_not_hold_up_the_next() -> None:
+    store = SlowStore()
+    gatherer, waker = gatherer_on(store)
+    lone = asyncio.create_task(gatherer.submit([new_job()]))
+    await asyncio.sleep(0)
+    follower = asyncio.create_task(gatherer.submit([new_job()]))
+    await asyncio.sleep(0)
+    lone.cancel()
+    store.go.set()
+    assert len(await follower) == 1
+    assert len(await gatherer.submit([new_job()])) == 1
+    await gatherer.close()
+    await waker.close()
+
+
+async def test_a_refused_submission_takes_nobody_else_down() -> None:
+    store = SlowStore()
+    gatherer, waker = gatherer_on(store)
+    jobs = [new_job() for _ in range(4)]
+    store.refused = {jobs[2].id}
+    callers = [asyncio.create_task(gatherer.submit([job])) for job in jobs]
+    await asyncio.sleep(0)
+    store.go.set()
+    answers: list[Any] = await asyncio.gather(*callers, return_exceptions=True)
+    with pytest.raises(StoreRefused):
+        raise answers[2]
+    assert [answers[at][0].id for at in (0, 1, 3)] == [jobs[at].id for at in (0, 1, 3)]
+    await gatherer.close()
+    await waker.close()

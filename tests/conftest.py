@@ -1,0 +1,133 @@
+"""Fixtures for every test: real databases with cheap isolation, and a leak check after each test."""
+
+import asyncio
+import inspect
+import os
+import uuid
+from collections.abc import AsyncIterator, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import psycopg
+import pytest
+from psycopg import sql
+
+from tests.support import leaks
+from tests.support.postgres import BorrowedServer, DatabaseServer, PostgresMissing, PrivateServer
+
+TABLES = "select tablename from pg_tables where schemaname = 'public' and tablename <> 'schema_version'"
+
+
+@pytest.fixture(scope="session")
+def temporary_root(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder below which every tmp_path of this process lies."""
+    return tmp_path_factory.getbasetemp().resolve()
+
+
+@pytest.fixture(autouse=True)
+def leak_check(temporary_root: Path) -> Iterator[None]:
+    """No test leaves processes, threads, sockets or open files behind.
+
+    It is set up before and torn down after every other fixture of a test, the event loop included.
+    """
+    before = leaks.snapshot(temporary_root)
+    yield
+    leaked = leaks.leaked_since(before, temporary_root)
+    if leaked:
+        pytest.fail("the test left behind:\n  " + "\n  ".join(leaked), pytrace=False)
+
+
+@pytest.fixture(autouse=True)
+def task_check(leak_check: None, request: pytest.FixtureRequest) -> None:
+    """No coroutine test leaves asyncio tasks behind; other tests have no event loop to look at."""
+    function = getattr(request, "function", None)
+    if inspect.iscoroutinefunction(function) or request.node.get_closest_marker("asyncio"):
+        request.getfixturevalue("pending_tasks")
+
+
+@pytest.fixture
+async def pending_tasks() -> AsyncIterator[None]:
+    """Torn down on the test's own event loop, just before that loop is closed and would cancel them."""
+    yield
+    deadline = asyncio.get_running_loop().time() + leaks.GRACE_SECONDS
+    while tasks := asyncio.all_tasks() - {asyncio.current_task()}:
+        if asyncio.get_running_loop().time() >= deadline:
+            pytest.fail("tasks still pending:\n  " + "\n  ".join(map(repr, tasks)), pytrace=False)
+        await asyncio.sleep(0.01)
+
+
+def migrate_now(url: str) -> None:
+    """Bring a database to the current schema, in a thread that has no event loop yet."""
+    from fairlead import wiring
+
+    async def migrate() -> None:
+        await wiring.migrate(url)
+
+    with ThreadPoolExecutor(1) as executor:
+        executor.submit(asyncio.run, migrate()).result()
+
+
+@pytest.fixture(scope="session")
+def postgres_server(temporary_root: Path) -> Iterator[DatabaseServer]:
+    """One server for each test process: FAIRLEAD_TEST_POSTGRES_URL, or a private one without fsync."""
+    with leaks.kept_for_session(temporary_root):
+        server = _open_server()
+        opened = server.__enter__()
+    try:
+        yield opened
+    finally:
+        server.__exit__(None, None, None)
+
+
+def _open_server() -> PrivateServer | BorrowedServer:
+    given = os.environ.get("FAIRLEAD_TEST_POSTGRES_URL")
+    if given:
+        return BorrowedServer(given)
+    try:
+        return PrivateServer(fsync=False)
+    except PostgresMissing as missing:
+        if os.environ.get("CI"):
+            pytest.fail(f"CI has to run the PostgreSQL tests: {missing}", pytrace=False)
+        pytest.skip(f"NOT TESTED ON POSTGRESQL: {missing}")
+
+
+@pytest.fixture(scope="session")
+def postgres_database(postgres_server: DatabaseServer, temporary_root: Path) -> str:
+    """The address of a migrated database, one for each test process."""
+    with leaks.kept_for_session(temporary_root):
+        url = postgres_server.create_database(f"fairlead_test_{uuid.uuid4().hex}")
+        migrate_now(url)
+    return url
+
+
+@pytest.fixture
+def postgres_url(postgres_database: str) -> Iterator[str]:
+    """The address of a migrated, empty PostgreSQL database."""
+    yield postgres_database
+    empty_database(postgres_database)
+
+
+def empty_database(url: str) -> None:
+    """Empty all tables but the schema's version; a lock that a test still holds is an error, not a wait."""
+    with psycopg.connect(url, autocommit=True, options="-c lock_timeout=5s") as connection:
+        tables = [sql.Identifier("public", name) for (name,) in connection.execute(TABLES)]
+        if tables:
+            names = sql.SQL(", ").join(tables)
+            connection.execute(sql.SQL("truncate {} restart identity cascade").format(names))
+
+
+@pytest.fixture
+def sqlite_url(tmp_path: Path) -> str:
+    """The address of a migrated, empty SQLite file."""
+    url = f"sqlite:///{tmp_path / 'jobs.db'}"
+    migrate_now(url)
+    return url
+
+
+@pytest.fixture(params=["sqlite-file", "sqlite-memory", pytest.param("postgres", marks=pytest.mark.postgres)])
+def store_url(request: pytest.FixtureRequest) -> str:
+    """The address of an empty store of each kind; one in memory migrates itself when it is opened."""
+    if request.param == "sqlite-memory":
+        return "sqlite:///:memory:"
+    fixture = "sqlite_url" if request.param == "sqlite-file" else "postgres_url"
+    return str(request.getfixturevalue(fixture))

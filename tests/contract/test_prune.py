@@ -1,0 +1,247 @@
+"""Pruning: finished jobs go when their retention is over, and what nothing needs goes with them."""
+
+import asyncio
+from datetime import UTC, datetime, timedelta
+
+import psycopg
+import pytest
+
+from fairlead import wiring
+from fairlead.core.model import Enqueued, Lane, Scope
+from fairlead.core.states import State
+from fairlead.ports.store import Store
+from tests.contract.making import (
+    LANE,
+    claim_one,
+    enqueue_one,
+    failed,
+    finish,
+    keyed_job,
+    new_jobs,
+    new_lease,
+    run_to_end,
+    state_of,
+)
+from tests.contract.world import World, open_world
+from tests.support.postgres import DatabaseServer
+
+DAY = 86400.0
+REPORT = LANE._replace(type="report")
+
+
+async def finished_job(store: Store, lane: Lane = LANE) -> str:
+    """A job that ended well."""
+    await enqueue_one(store, lane)
+    claimed = await claim_one(store, new_lease(), lane)
+    await finish(store, claimed)
+    return claimed.id
+
+
+async def test_nothing_goes_before_its_retention_is_over(world: World) -> None:
+    job = await finished_job(world.store)
+    world.advance(7 * DAY - 1)
+    assert await world.store.prune({}, 7 * DAY, 1000) == 0
+    assert await state_of(world.store, job) is State.SUCCEEDED
+
+
+async def test_finished_jobs_go_at_most_two_days_after_their_retention(world: World) -> None:
+    """PostgreSQL keeps whole days."""
+    jobs = [await finished_job(world.store) for _ in range(3)]
+    world.advance(9 * DAY)
+    assert await world.store.prune({}, 7 * DAY, 1000) == 3
+    assert [await world.store.read(job) for job in jobs] == [None] * 3
+    assert await world.store.prune({}, 7 * DAY, 1000) == 0
+
+
+async def test_a_type_can_be_kept_for_less_time(world: World) -> None:
+    mail, report = await finished_job(world.store), await finished_job(world.store, REPORT)
+    world.advance(3601)
+    assert await world.store.prune({"report": 3600}, 7 * DAY, 1000) == 1
+    assert await world.store.read(report) is None
+    assert await state_of(world.store, mail) is State.SUCCEEDED
+
+
+async def test_a_type_can_be_kept_for_more_time(world: World) -> None:
+    mail, report = await finished_job(world.store), await finished_job(world.store, REPORT)
+    world.advance(9 * DAY)
+    assert await world.store.prune({"report": 100 * DAY}, 7 * DAY, 1000) == 1
+    assert await world.store.read(mail) is None
+    assert await state_of(world.store, report) is State.SUCCEEDED
+
+
+async def test_live_jobs_never_go(world: World) -> None:
+    waiting = await enqueue_one(world.store)
+    scheduled = await enqueue_one(world.store, delay=1.0)
+    world.advance(1000 * DAY)
+    assert await world.store.prune({}, DAY, 1000) == 0
+    assert await state_of(world.store, waiting.id) is State.READY
+    assert await state_of(world.store, scheduled.id) is State.SCHEDULED
+
+
+async def test_pruning_goes_on_in_rounds_where_there_is_more_than_the_limit(world: World) -> None:
+    await world.store.enqueue(new_jobs(9, REPORT))
+    await run_to_end(world.store, new_lease(), REPORT)
+    world.advance(3601)
+    removed = [await world.store.prune({"report": 3600}, 7 * DAY, 2) for _ in range(6)]
+    assert sum(removed) == 9
+    assert max(removed) <= 4
+
+
+async def test_attempts_go_with_their_job(world: World) -> None:
+    await enqueue_one(world.store)
+    claimed = await claim_one(world.store, new_lease())
+    await world.store.settle([failed(claimed, permanent=True)])
+    world.advance(9 * DAY)
+    await world.store.prune({}, 7 * DAY, 1000)
+    assert await world.store.attempts(claimed.id) == []
+
+
+async def test_attempts_of_a_job_that_is_kept_stay(world: World) -> None:
+    await enqueue_one(world.store)
+    claimed = await claim_one(world.store, new_lease())
+    await world.store.settle([failed(claimed, permanent=True)])
+    world.advance(6 * DAY)
+    await world.store.prune({}, 7 * DAY, 1000)
+    assert len(await world.store.attempts(claimed.id)) == 1
+
+
+async def test_jobs_that_finished_long_after_the_last_pruning_go_too(world: World) -> None:
+    """Nobody made partitions for those days."""
+    world.advance(100 * DAY)
+    job = await finished_job(world.store)
+    world.advance(6 * DAY)
+    assert await world.store.prune({}, 7 * DAY, 1000) == 0
+    world.advance(3 * DAY)
+    assert await world.store.prune({}, 7 * DAY, 1000) == 1
+    assert await world.store.read(job) is None
+
+
+async def test_pruning_forgets_no_key_that_still_counts(world: World) -> None:
+    waiting = keyed_job("active")
+    window, forever = keyed_job("window", scope=Scope.WINDOW, window=100 * DAY), keyed_job("f", scope=Scope.FOREVER)
+    await world.store.enqueue([window, forever])
+    await run_to_end(world.store, new_lease())
+    await world.store.enqueue([waiting])
+    world.advance(50 * DAY)
+    await world.store.prune({}, DAY, 1000)
+    answers = await world.store.enqueue([keyed_job("active"), keyed_job("window"), keyed_job("f")])
+    assert answers == [Enqueued(job.id, True) for job in (waiting, window, forever)]
+
+
+async def test_pruning_forgets_keys_that_are_free(world: World) -> None:
+    await world.store.enqueue([keyed_job("active"), keyed_job("window", scope=Scope.WINDOW, window=60)])
+    await run_to_end(world.store, new_lease())
+    world.advance(60)
+    await world.store.prune({}, DAY, 1000)
+    again = [keyed_job("active"), keyed_job("window")]
+    assert await world.store.enqueue(again) == [Enqueued(job.id, False) for job in again]
+
+
+async def test_workers_that_are_gone_for_a_day_are_forgotten(world: World) -> None:
+    await world.worker(30)
+    world.advance(DAY)
+    await world.store.prune({}, 7 * DAY, 1000)
+    assert len(await world.store.workers()) == 1
+    world.advance(31)
+    await world.store.prune({}, 7 * DAY, 1000)
+    assert await world.store.workers() == []
+
+
+async def test_a_worker_that_owns_a_job_is_not_forgotten(world: World) -> None:
+    await enqueue_one(world.store)
+    await claim_one(world.store, await world.worker(30))
+    world.advance(3 * DAY)
+    await world.store.prune({}, 7 * DAY, 1000)
+    assert len(await world.store.workers()) == 1
+
+
+async def test_pruning_can_run_twice_at_once(shared_world: World) -> None:
+    other = await shared_world.another_store()
+    await shared_world.store.enqueue(new_jobs(20, REPORT))
+    await run_to_end(shared_world.store, new_lease(), REPORT)
+    shared_world.advance(3601)
+    removed = await asyncio.gather(
+        *(store.prune({"report": 3600}, 7 * DAY, 1000) for store in (shared_world.store, other))
+    )
+    assert sum(removed) == 20
+
+
+def partitions_of(url: str, table: str) -> list[str]:
+    """The days of a table that have a partition."""
+    with psycopg.connect(url) as connection:
+        found = connection.execute(
+            "select inhrelid::regclass::text from pg_inherits where inhparent = %s::regclass", [table]
+        )
+        return sorted(name.removeprefix(f"{table}_") for (name,) in found if not name.endswith("_rest"))
+
+
+@pytest.mark.postgres
+@pytest.mark.parametrize("table", ["job_history", "attempt"])
+async def test_postgres_makes_days_ahead_and_drops_them_after_retention(
+    postgres_server: DatabaseServer, table: str
+) -> None:
+    url = postgres_server.create_database(f"fairlead_partitions_{table}")
+    await wiring.migrate(url)
+    first = partitions_of(url, table)
+    assert len(first) == 4
+    async with open_world(url) as world:
+        world.advance(2 * DAY)
+        await world.store.prune({}, 7 * DAY, 1000)
+        ahead = partitions_of(url, table)
+        assert (len(ahead), ahead[:4]) == (6, first)
+        world.advance(8 * DAY)
+        await world.store.prune({}, 7 * DAY, 1000)
+        later = partitions_of(url, table)
+        assert later[0] > first[0]
+        assert set(later) & set(ahead) == set(ahead[2:])
+        world.advance(30 * DAY)
+        await world.store.prune({}, 7 * DAY, 1000)
+        assert len(partitions_of(url, table)) == 4
+        assert set(partitions_of(url, table)).isdisjoint(later)
+
+
+@pytest.mark.postgres
+async def test_postgres_counts_the_jobs_of_a_dropped_day(postgres_server: DatabaseServer) -> None:
+    url = postgres_server.create_database("fairlead_partitions_counted")
+    await wiring.migrate(url)
+    async with open_world(url) as world:
+        await finished_job(world.store)
+        world.advance(30 * DAY)
+        assert await world.store.prune({}, 7 * DAY, 1000) == 1
+
+
+@pytest.mark.postgres
+async def test_postgres_rotates_day_by_day_for_weeks(postgres_server: DatabaseServer) -> None:
+    """Every day has its partition before the first row of it arrives, and goes when its retention is over."""
+    url = postgres_server.create_database("fairlead_partitions_rotated")
+    await wiring.migrate(url)
+    async with open_world(url) as world:
+        for _ in range(24):
+            world.advance(DAY)
+            day = datetime.fromtimestamp(world.clock(), UTC).date()
+            kept = partitions_of(url, "job_history")
+            assert f"{day:%Y%m%d}" in kept, "made before it is needed"
+            await finished_job(world.store)
+            await world.store.prune({}, 3 * DAY, 1000)
+            kept = partitions_of(url, "job_history")
+            assert kept[-1] == f"{day + timedelta(days=3):%Y%m%d}"
+            assert kept[0] >= f"{day - timedelta(days=4):%Y%m%d}"
+        assert len(kept) <= 8
+        with psycopg.connect(url) as connection:
+            assert connection.execute("select count(*) from job_history_rest").fetchone() == (0,)
+            (count,) = connection.execute("select count(*) from job_history").fetchone() or (0,)
+            assert 3 <= count <= 5
+
+
+@pytest.mark.postgres
+async def test_postgres_rotates_at_every_hour_of_the_day(postgres_server: DatabaseServer) -> None:
+    """A prune at any time of the day, also around midnight, leaves the next three days ready."""
+    url = postgres_server.create_database("fairlead_partitions_hours")
+    await wiring.migrate(url)
+    async with open_world(url) as world:
+        for _ in range(50):
+            world.advance(DAY / 24)
+            await world.store.prune({}, DAY, 1000)
+            for ahead in range(4):
+                day = datetime.fromtimestamp(world.clock() + ahead * DAY, UTC)
+                assert f"{day:%Y%m%d}" in partitions_of(url, "attempt")

@@ -1,0 +1,42 @@
+"""The verdict on the system: which sentence for which situation."""
+
+from fairlead.core.verdict import Level, Look, PoolLook, verdict
+
+
+def pool(ready: int = 0, oldest: float | None = None, workers: int = 1, slots: int = 10, running: int = 0) -> PoolLook:
+    """A pool."""
+    return PoolLook("short", ready, oldest, workers, slots, running, running)
+
+
+def test_nothing_found_is_well() -> None:
+    found = verdict(Look([pool(ready=3, oldest=0.5, running=4)], {"succeeded": 100, "retrying": 2}, []))
+    assert (found.level, found.hints) == (Level.OK, ())
+    assert found.sentence == "All is well: 4 jobs run and 3 wait, none for long."
+
+
+def test_a_pool_without_workers_is_a_problem() -> None:
+    found = verdict(Look([pool(ready=7, oldest=1.0, workers=0, slots=0)], {}, []))
+    assert found.level is Level.PROBLEM
+    assert found.sentence == "No worker serves the pool short, where 7 jobs wait."
+
+
+def test_a_long_wait_with_all_slots_busy_is_a_lack_of_workers() -> None:
+    found = verdict(Look([pool(ready=5_000, oldest=125.0, running=10)], {}, []))
+    assert found.level is Level.PROBLEM
+    assert found.sentence.startswith("Too few workers: 5,000 jobs wait in the pool short")
+
+
+def test_a_long_wait_with_free_slots_is_a_backlog_with_another_cause() -> None:
+    found = verdict(Look([pool(ready=5, oldest=125.0, running=1)], {}, []))
+    assert (found.level, found.sentence.split(":")[0]) == (Level.WARNING, "A backlog")
+
+
+def test_many_failures_are_a_problem_and_few_runs_are_not() -> None:
+    assert verdict(Look([], {"succeeded": 10, "retrying": 8, "dead": 2}, [])).level is Level.PROBLEM
+    assert verdict(Look([], {"succeeded": 3, "retrying": 6}, [])).level is Level.OK
+
+
+def test_the_worst_comes_first_and_the_rest_follows() -> None:
+    found = verdict(Look([pool(ready=7, oldest=1.0, workers=0)], {}, ["type mail is paused"]))
+    assert found.sentence.startswith("No worker serves")
+    assert found.hints[1] == "Type mail is paused. Its jobs wait until that ends."

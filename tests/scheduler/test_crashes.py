@@ -1,0 +1,52 @@
+"""Lost workers count against the types that they ran, once each."""
+
+from collections.abc import AsyncIterator
+
+import pytest
+
+import fairlead
+from fairlead.core.breaker import Breaker
+from fairlead.core.health import Sums
+from fairlead.core.model import JobType
+from fairlead.scheduler.recover import Recoverer
+from fairlead.telemetry.events import BreakerOpened, Event, Telemetry
+from tests.contract.making import LANE, claim, new_jobs
+from tests.contract.world import World, open_world
+
+TYPE = f"type:{LANE.type}"
+
+
+@pytest.fixture
+async def world(store_url: str) -> AsyncIterator[World]:
+    async with open_world(store_url) as opened:
+        settings = {"breaker": Breaker(minimum=3).stored(), "quarantine": fairlead.Quarantine(window="10m").stored()}
+        await opened.store.register_types([JobType(LANE.type, 1, LANE.pool, {}, settings)])
+        yield opened
+
+
+async def lose_workers(world: World, workers: int, jobs: int) -> list[Event]:
+    """Let workers claim jobs and vanish, and recover the jobs."""
+    events: list[Event] = []
+    telemetry = Telemetry()
+    telemetry.listen(events.append)
+    await world.store.enqueue(new_jobs(workers * jobs))
+    for _ in range(workers):
+        assert len(await claim(world.store, await world.worker(10), jobs)) == jobs
+    world.advance(11)
+    await Recoverer(world.store, 1.0, telemetry).run_once()
+    return events
+
+
+async def test_a_lost_worker_counts_once_however_many_jobs_it_had(world: World) -> None:
+    events = await lose_workers(world, workers=2, jobs=50)
+    counts = (await world.store.health_counts()).sums
+    assert counts == {TYPE: Sums(0, 2), f"quarantine:{LANE.type}": Sums(0, 2)}
+    assert not any(isinstance(event, BreakerOpened) for event in events)
+
+
+async def test_a_type_that_takes_its_workers_down_is_stopped(world: World) -> None:
+    events = await lose_workers(world, workers=3, jobs=1)
+    (event,) = [event for event in events if isinstance(event, BreakerOpened)]
+    assert (event.breaker, event.why) == (TYPE, "3 of 3 runs failed within 1m")
+    (control,) = (await world.store.controls()).controls
+    assert (control.kind, control.name) == ("breaker", TYPE)

@@ -1,0 +1,93 @@
+"""A cancellation counts, whatever the driver or its pool makes of it."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from typing import Any
+
+import psycopg
+import pytest
+
+from fairlead.errors import StoreUnavailable
+from fairlead.stores.postgres.store import PostgresStore
+
+pytestmark = pytest.mark.postgres
+
+Connect = Callable[[], AbstractAsyncContextManager[Any]]
+
+
+@pytest.fixture
+async def store(postgres_url: str) -> AsyncIterator[PostgresStore]:
+    """A store on PostgreSQL."""
+    opened = PostgresStore(postgres_url)
+    await opened.open()
+    yield opened
+    await opened.close()
+
+
+class Deaf:
+    """A pool that hears a cancellation while it waits for a connection, and does something else instead."""
+
+    def __init__(self, connect: Connect, error: Exception | None) -> None:
+        self._connect = connect
+        self._error = error
+        self.waits = asyncio.Event()
+
+    @asynccontextmanager
+    async def connection(self) -> AsyncIterator[Any]:
+        """Wait until cancelled, and then fail or give a connection."""
+        self.waits.set()
+        try:
+            await asyncio.Event().wait()
+        except asyncio.CancelledError:
+            if self._error is not None:
+                raise self._error from None
+        async with self._connect() as connection:
+            yield connection
+
+
+@pytest.mark.parametrize("error", [None, psycopg.OperationalError("canceling statement")], ids=["result", "error"])
+async def test_a_cancellation_that_the_pool_swallows_still_ends_the_task(
+    store: PostgresStore, monkeypatch: pytest.MonkeyPatch, error: Exception | None
+) -> None:
+    pool = Deaf(store._pool.connection, error)
+    monkeypatch.setattr(store._pool, "connection", pool.connection)
+    task = asyncio.create_task(store.workers())
+    await pool.waits.wait()
+    task.cancel()
+    await asyncio.wait([task], timeout=20)
+    assert task.cancelled()
+
+
+async def test_one_that_was_cancelled_before_can_still_use_the_store(store: PostgresStore) -> None:
+    found: list[Any] = []
+
+    async def clean_up() -> None:
+        try:
+            await asyncio.Event().wait()
+        finally:
+            found.append(await store.workers())
+
+    task = asyncio.create_task(clean_up())
+    await asyncio.sleep(0)
+    task.cancel()
+    await asyncio.wait([task], timeout=20)
+    assert (task.cancelled(), found) == (True, [[]])
+
+
+async def test_a_deadline_of_the_caller_is_a_timeout_and_no_cancellation(
+    store: PostgresStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(store._pool, "connection", Deaf(store._pool.connection, None).connection)
+    with pytest.raises(TimeoutError):
+        async with asyncio.timeout(0.05):
+            await store.wake(["short"])
+
+
+async def test_an_error_without_a_cancellation_stays_one(store: PostgresStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken() -> AbstractAsyncContextManager[Any]:
+        raise psycopg.OperationalError("away")
+
+    monkeypatch.setattr(store._pool, "connection", broken)
+    with pytest.raises(StoreUnavailable):
+        await store.wake(["short"])

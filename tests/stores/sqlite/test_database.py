@@ -1,0 +1,286 @@
+"""Transactions in groups, waiting for locks, forks and files that go away."""
+
+import asyncio
+import itertools
+import os
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import apsw
+import pytest
+
+from fairlead.errors import StoreRefused, StoreUnavailable
+from fairlead.stores.sqlite import connection as connections
+from fairlead.stores.sqlite.address import Address
+from fairlead.stores.sqlite.database import Database, wal_bytes
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> str:
+    return str(tmp_path / "some.db")
+
+
+@pytest.fixture
+async def database(path: str) -> AsyncIterator[Database]:
+    """A database with a table, whose clock counts transactions."""
+    ticks = itertools.count()
+    opened = Database(Address(path), clock=lambda: float(next(ticks)))
+    opened.open(create=True)
+    await opened.run(lambda connection, now: connection.execute("create table note (word text)"))
+    yield opened
+    opened.close()
+
+
+def write(word: str) -> Callable[[apsw.Connection, float], float]:
+    def work(connection: apsw.Connection, now: float) -> float:
+        connection.execute("insert into note values (?)", (word,))
+        return now
+
+    return work
+
+
+def words(connection: apsw.Connection, now: float) -> list[Any]:
+    return [row[0] for row in connection.execute("select word from note order by rowid")]
+
+
+class Gate:
+    """A work that waits inside its transaction until the test lets it go on."""
+
+    def __init__(self) -> None:
+        self.entered, self.released = threading.Event(), threading.Event()
+
+    def __call__(self, connection: apsw.Connection, now: float) -> float:
+        self.entered.set()
+        assert self.released.wait(10)
+        return now
+
+    async def reached(self) -> None:
+        assert await asyncio.to_thread(self.entered.wait, 10)
+
+
+async def test_works_that_wait_together_share_one_transaction(database: Database) -> None:
+    gate = Gate()
+    first = asyncio.create_task(database.run(gate))
+    await gate.reached()
+    others = [asyncio.create_task(database.run(write(word))) for word in "abc"]
+    await asyncio.sleep(0)
+    gate.released.set()
+    began, *times = await asyncio.gather(first, *others)
+    assert times == [began + 1] * 3
+
+
+async def test_nobody_gets_an_answer_before_the_commit(database: Database) -> None:
+    blocker, gate = Gate(), Gate()
+    before = asyncio.create_task(database.run(blocker))
+    await blocker.reached()
+    early, late = asyncio.create_task(database.run(write("a"))), asyncio.create_task(database.run(gate))
+    await asyncio.sleep(0)
+    blocker.released.set()
+    await gate.reached()
+    assert not early.done()
+    assert await database.read(words) == []
+    gate.released.set()
+    assert await early == await late
+    assert await database.read(words) == ["a"]
+    await before
+
+
+async def test_one_failure_takes_nothing_of_the_others_with_it(database: Database) -> None:
+    def fail(connection: apsw.Connection, now: float) -> None:
+        connection.execute("insert into note values ('broken')")
+        raise ZeroDivisionError
+
+    gate = Gate()
+    first = asyncio.create_task(database.run(gate))
+    await gate.reached()
+    works = [write("a"), fail, write("b")]
+    tasks = [asyncio.create_task(database.run(work)) for work in works]
+    await asyncio.sleep(0)
+    gate.released.set()
+    results = await asyncio.gather(first, *tasks, return_exceptions=True)
+    assert isinstance(results[2], ZeroDivisionError)
+    assert await database.read(words) == ["a", "b"]
+
+
+async def test_a_failure_that_undoes_all_is_confined_by_running_each_alone(database: Database) -> None:
+    def undo_all(connection: apsw.Connection, now: float) -> None:
+        connection.execute("ROLLBACK")
+        raise apsw.FullError("no space")
+
+    gate = Gate()
+    first = asyncio.create_task(database.run(gate))
+    await gate.reached()
+    tasks = [asyncio.create_task(database.run(work)) for work in (write("a"), undo_all, write("b"))]
+    await asyncio.sleep(0)
+    gate.released.set()
+    results = await asyncio.gather(first, *tasks, return_exceptions=True)
+    assert isinstance(results[2], StoreUnavailable)
+    assert await database.read(words) == ["a", "b"]
+
+
+async def test_a_cancelled_work_that_has_not_begun_is_left_out(database: Database) -> None:
+    gate = Gate()
+    first = asyncio.create_task(database.run(gate))
+    await gate.reached()
+    second = asyncio.create_task(database.run(write("a")))
+    await asyncio.sleep(0)
+    second.cancel()
+    await asyncio.wait([second])
+    gate.released.set()
+    await first
+    assert await database.read(words) == []
+
+
+async def test_blocking_callers_stand_in_the_same_line(database: Database) -> None:
+    await asyncio.to_thread(database.call, write("a"))
+    assert await database.run(words) == ["a"]
+
+
+async def test_a_reader_cannot_write(database: Database) -> None:
+    with pytest.raises(StoreRefused):
+        await database.read(write("a"))
+
+
+HOLD_LOCK = """
+import apsw, sys, time
+connection = apsw.Connection(sys.argv[1])
+connection.execute("begin immediate")
+print("locked", flush=True)
+sys.stdin.readline()
+connection.execute("commit")
+connection.close()
+"""
+
+
+@contextmanager
+def hold_lock(path: str) -> Iterator[Callable[[], None]]:
+    """Another process that holds the write lock until it is told to let go."""
+    command = [sys.executable, "-c", HOLD_LOCK, path]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as other:
+        assert other.stdin
+        assert other.stdout
+        assert other.stdout.readline() == "locked\n"
+        stdin = other.stdin
+
+        def let_go() -> None:
+            stdin.write("\n")
+            stdin.flush()
+
+        yield let_go
+
+
+async def test_a_lock_of_another_process_is_waited_out(database: Database, path: str) -> None:
+    with hold_lock(path) as let_go:
+        writing = asyncio.create_task(database.run(write("a")))
+        assert await database.read(words) == []
+        assert not writing.done()
+        let_go()
+        await writing
+    assert await database.read(words) == ["a"]
+
+
+async def test_a_lock_that_stays_is_reported(database: Database, path: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(connections, "DEADLINE", 0.05)
+    await database.run(lambda connection, now: connection.set_busy_timeout(10))
+    other = apsw.Connection(path)
+    other.execute("begin immediate")
+    with pytest.raises(StoreUnavailable, match="stayed locked"):
+        await database.run(write("a"))
+    other.close()
+    await database.run(write("b"))
+
+
+async def test_a_file_that_was_replaced_gets_nothing_more(database: Database, path: str) -> None:
+    os.rename(path, f"{path}.old")
+    with pytest.raises(StoreRefused, match="moved, deleted or replaced"):
+        await database.run(write("a"))
+    os.rename(f"{path}.old", path)
+    await database.run(write("b"))
+
+
+async def test_what_waited_too_long_is_not_begun(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    gate = Gate()
+    first = asyncio.create_task(database.run(gate))
+    await gate.reached()
+    monkeypatch.setattr("fairlead.stores.sqlite.lines.DEADLINE", -1.0)
+    second = asyncio.create_task(database.run(write("a")))
+    await asyncio.sleep(0)
+    gate.released.set()
+    await first
+    with pytest.raises(StoreUnavailable, match="nothing was done"):
+        await second
+    monkeypatch.undo()
+    assert await database.read(words) == []
+
+
+async def test_opening_twice_changes_nothing(database: Database) -> None:
+    database.open()
+    await database.run(write("a"))
+    assert await database.read(words) == ["a"]
+
+
+async def test_a_closed_database_says_so(database: Database) -> None:
+    database.close()
+    with pytest.raises(StoreUnavailable, match="closed"):
+        await database.run(words)
+
+
+async def test_a_large_wal_is_given_back(database: Database, path: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("fairlead.stores.sqlite.database.LARGEST_WAL", 10_000)
+    monkeypatch.setattr("fairlead.stores.sqlite.database.WAL_CHECK_INTERVAL", 0.0)
+    monkeypatch.setattr(database, "_next_wal_check", 0.0)
+    await database.run(write("a" * 50_000))
+    await database.run(lambda connection, now: None)  # answered before the check, which the next one waits for
+    assert wal_bytes(path) <= 10_000
+
+
+FORK = """
+import asyncio, os, sys
+from fairlead.errors import StoreRefused
+from fairlead.stores.sqlite.address import Address
+from fairlead.stores.sqlite.database import Database
+
+database = Database(Address(sys.argv[1]))
+database.open(create=True)
+child = os.fork()
+if child == 0:
+    try:
+        database.call(lambda connection, now: None)
+    except StoreRefused as error:
+        database.close()
+        os._exit(0 if "fork" in str(error) else 2)
+    os._exit(3)
+status = os.waitpid(child, 0)[1]
+database.call(lambda connection, now: None)
+database.close()
+sys.exit(os.waitstatus_to_exitcode(status))
+"""
+
+FORGOTTEN = """
+import sys
+from fairlead.stores.sqlite.address import Address
+from fairlead.stores.sqlite.database import Database
+
+Database(Address(sys.argv[1])).open(create=True)
+"""
+
+
+def run_script(script: str, path: str) -> None:
+    subprocess.run([sys.executable, "-W", "ignore", "-c", script, path], check=True, timeout=20)
+
+
+def test_a_forked_child_is_refused(path: str) -> None:
+    run_script(FORK, path)
+
+
+def test_a_program_that_forgets_to_close_still_ends(path: str) -> None:
+    began = time.monotonic()
+    run_script(FORGOTTEN, path)
+    assert time.monotonic() - began < 15
+    assert not os.path.exists(f"{path}-wal")

@@ -1,0 +1,46 @@
+"""Query plans: no hot statement may walk through a table."""
+
+import time
+from pathlib import Path
+
+import apsw
+import pytest
+
+from fairlead.stores.sqlite.connection import query
+from fairlead.stores.sqlite.migrate import apply_missing
+
+HOT = [
+    "active_lanes", "claim", "pick", "still_held", "settle_succeeded", "remove_succeeded", "insert_plain", "held",
+    "insert_jobs", "lost", "promote", "prunable", "prune_attempts",
+    "prune_history", "read_attempts", "read_many", "read_keys", "read_lanes", "renew", "reserve_keys", "settle_finish",
+    "settle_note", "settle_remove", "settle_return", "take_over_keys", "withdraw_finished", "list_jobs", "forget_keys",
+    "forgettable", "due", "due_lanes", "late", "promote_lanes", "read_expired",
+]  # fmt: skip
+# Steps of a jump along an index, rows handed over, and an index that holds only what is wanted.
+ALLOWED = (
+    "SCAN active", "SCAN owners", "SCAN CONSTANT ROW", "SCAN kept", "SCAN json_each", "SCAN r VIRTUAL TABLE",
+    "SCAN (subquery", "SCAN waiting", "SCAN due", "SCAN following", "SCAN held USING INDEX idempotency_active",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("name", HOT)
+def test_hot_statements_use_an_index(name: str) -> None:
+    connection = apsw.Connection(":memory:")
+    apply_missing(connection, time.time())
+    steps = [row[3] for row in connection.execute(f"explain query plan {query(name)}", _AnyValue())]
+    scans = [step for step in steps if step.startswith("SCAN") and not step.startswith(ALLOWED)]
+    assert scans == []
+    connection.close()
+
+
+def test_every_statement_is_valid() -> None:
+    connection = apsw.Connection(":memory:")
+    apply_missing(connection, time.time())
+    for path in sorted((Path(apply_missing.__code__.co_filename).parent / "queries").glob("*.sql")):
+        connection.execute(f"explain {query(path.stem)}", _AnyValue()).fetchall()
+    connection.close()
+
+
+class _AnyValue(dict[str, int]):
+    def __missing__(self, key: str) -> int:
+        return 1

@@ -1,0 +1,177 @@
+"""What only the SQLite store has: a clock that tests move, a database in memory, books on it, its own pruning."""
+
+import asyncio
+import uuid
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from fairlead.core.model import Ending, ErrorInfo, Lease, Quota, Scope, Settlement, Unique, WorkerInfo
+from fairlead.core.states import State
+from fairlead.stores.sqlite import store as store_module
+from fairlead.stores.sqlite import verbs
+from fairlead.stores.sqlite.leasebook import SqliteLeaseBook
+from fairlead.stores.sqlite.migrate import migrate
+from fairlead.stores.sqlite.store import SqliteStore
+from tests.stores.sqlite.support import LANE, new_jobs
+from tests.support.migrations import ALL
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.now = 1_000_000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture(params=["file", "memory"])
+async def store(request: pytest.FixtureRequest, tmp_path: Path, clock: Clock) -> AsyncIterator[SqliteStore]:
+    url = "sqlite:///:memory:" if request.param == "memory" else f"sqlite:///{tmp_path}/jobs.db"
+    if request.param == "file":
+        await migrate(url)
+    opened = SqliteStore(url, clock)
+    await opened.open()
+    yield opened
+    await opened.close()
+
+
+async def claim_one(store: SqliteStore, lease: float = 30) -> tuple[str, Settlement]:
+    """A worker that has claimed one new job, and the settlement that ends it badly."""
+    worker = WorkerInfo(str(uuid.uuid4()), "host", 1, ("short",), ("mail",), 1, "1")
+    await store.register_worker(worker, lease)
+    await store.enqueue(new_jobs(1))
+    (claim,) = await store.claim([Quota(LANE.id, 1)], Lease(worker.id, str(uuid.uuid4())))
+    error = ErrorInfo("ValueError", "no")
+    return worker.id, Settlement(claim.id, claim.hold, State.DEAD, 1, 0, Ending.FAILED, error=error)
+
+
+async def test_leases_follow_the_clock(store: SqliteStore, clock: Clock) -> None:
+    worker, _ = await claim_one(store, lease=30)
+    book = store.lease_book()
+    clock.now += 29
+    assert await asyncio.to_thread(book.renew, [worker], 30) == {worker}
+    clock.now += 29
+    assert await store.lost(10) == []
+    clock.now += 1
+    assert await asyncio.to_thread(book.renew, [worker], 30) == set()
+    assert len(await store.lost(10)) == 1
+    await asyncio.to_thread(book.close)
+    assert await store.workers()
+
+
+async def test_expiring_a_lease_makes_its_jobs_lost(store: SqliteStore) -> None:
+    worker, settlement = await claim_one(store)
+    assert await store.settle([settlement], expired_only=True) == set()
+    book = store.lease_book()
+    await asyncio.to_thread(book.expire, [worker])
+    await asyncio.to_thread(book.close)
+    assert await store.settle([settlement], expired_only=True) == {settlement.id}
+
+
+async def test_a_settlement_named_twice_counts_once(store: SqliteStore) -> None:
+    _, settlement = await claim_one(store)
+    assert await store.settle([settlement, settlement]) == {settlement.id}
+    assert await store.settle([settlement]) == set()
+    assert len(await store.attempts(settlement.id)) == 1
+
+
+async def test_pruning_takes_the_attempts_along(store: SqliteStore, clock: Clock) -> None:
+    _, settlement = await claim_one(store)
+    await store.settle([settlement])
+    clock.now += 100
+    assert await store.prune({"mail": 200.0}, 50.0, 10) == 0
+    assert await store.prune({"other": 20.0}, 99.0, 10) == 1
+    assert await store.read(settlement.id) is None
+    assert await store.attempts(settlement.id) == []
+
+
+async def test_pruning_goes_in_batches(store: SqliteStore, clock: Clock) -> None:
+    for _ in range(3):
+        _, settlement = await claim_one(store)
+        await store.settle([settlement])
+    clock.now += 100
+    assert [await store.prune({}, 50.0, 2) for _ in range(3)] == [2, 1, 0]
+
+
+async def test_concurrent_enqueues_all_arrive(store: SqliteStore) -> None:
+    answers = await asyncio.gather(*(store.enqueue(new_jobs(1)) for _ in range(300)))
+    assert len({answer.id for (answer,) in answers}) == 300
+    assert await store.count_jobs() == {("short", "ready"): 300}
+
+
+async def test_facts_name_what_an_operator_needs(store: SqliteStore, clock: Clock) -> None:
+    facts = await store.facts()
+    in_memory = facts["database"] == ":memory:"
+    assert facts["durable"] is not in_memory
+    assert facts["synchronous"] == "full"
+    assert facts["journal_mode"] == ("memory" if in_memory else "wal")
+    assert facts["clock"] == clock.now
+    assert facts["read_only"] is False
+
+
+async def test_normal_synchronous_is_not_called_durable(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path}/jobs.db?synchronous=normal"
+    await migrate(url)
+    store = SqliteStore(url)
+    await store.open()
+    facts = await store.facts()
+    assert (facts["synchronous"], facts["durable"]) == ("normal", False)
+    await store.close()
+
+
+async def test_a_store_in_memory_starts_empty_each_time() -> None:
+    store = SqliteStore("sqlite:///:memory:")
+    for _ in range(2):
+        await store.open()
+        assert await store.count_jobs() == {}
+        await store.enqueue(new_jobs(1))
+        assert len(await store.active_lanes()) == 1
+        await store.close()
+
+
+async def test_many_migrate_at_once(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path}/jobs.db"
+    applied = await asyncio.gather(*(migrate(url) for _ in range(5)))
+    assert sorted(applied) == [[], [], [], [], ALL]
+
+
+def test_a_lease_book_on_a_missing_file_can_be_closed(tmp_path: Path) -> None:
+    SqliteLeaseBook(f"sqlite:///{tmp_path}/jobs.db").close()
+
+
+async def test_a_large_history_goes_in_slices_between_which_others_write(
+    store: SqliteStore, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await store.enqueue(new_jobs(10))
+    claims = await store.claim([Quota(LANE.id, 10)], Lease(str(uuid.uuid4()), str(uuid.uuid4())))
+    await store.settle([Settlement(claim.id, claim.hold, State.SUCCEEDED, 1, 0, Ending.SUCCEEDED) for claim in claims])
+    clock.now += 3601
+    monkeypatch.setattr(store_module, "SLICE", 4)
+    prune, slices = verbs.prune, []
+
+    def counted(prunable: list[tuple[object, ...]]) -> object:
+        slices.append(len(prunable))
+        return prune(prunable)
+
+    monkeypatch.setattr(verbs, "prune", counted)
+    assert await store.prune({}, 3600, 1000) == 10
+    assert slices == [4, 4, 2]
+
+
+async def test_a_key_that_was_taken_again_after_the_look_stays(store: SqliteStore, clock: Clock) -> None:
+    keyed = [replace(job, unique=Unique("k", Scope.WINDOW, 60.0)) for job in new_jobs(2)]
+    await store.enqueue(keyed[:1])
+    clock.now += 61
+    free = await store._ask("forgettable", limit=10)
+    assert [row[2] for row in free] == [keyed[0].id]
+    await store.enqueue(keyed[1:])
+    await store._database.run(verbs.forget_keys(free))
+    assert (await store.enqueue([replace(new_jobs(1)[0], unique=keyed[0].unique)]))[0].id == keyed[1].id

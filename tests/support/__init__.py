@@ -1,0 +1,1 @@
+"""What the tests share: private servers and the search for leaks."""

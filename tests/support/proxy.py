@@ -1,0 +1,81 @@
+"""A TCP proxy on loopback that cuts connections at a chosen moment."""
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Callable
+from urllib.parse import urlsplit, urlunsplit
+
+Trigger = Callable[[bytes], bool]
+
+
+class CuttingProxy:
+    """Passes bytes on until the client sends what the trigger recognises; then it cuts, before or after the server
+    has received and answered it. The client never hears the answer."""
+
+    def __init__(self, host: str, port: int) -> None:
+        self._target = (host, port)
+        self._trigger: Trigger | None = None
+        self._deliver = True
+        self._writers: set[asyncio.StreamWriter] = set()
+        self.cuts = 0
+        self.port = 0
+
+    def cut_once(self, trigger: Trigger, deliver: bool) -> None:
+        """Arm the proxy for one cut; `deliver` lets the server do the work first."""
+        self._trigger, self._deliver = trigger, deliver
+
+    async def serve(self, client: asyncio.StreamReader, answers: asyncio.StreamWriter) -> None:
+        """One connection."""
+        server, requests = await asyncio.open_connection(*self._target)
+        self._writers |= {answers, requests}
+        silenced = asyncio.Event()
+        back = asyncio.create_task(self._pass_back(server, answers, silenced))
+        try:
+            while data := await client.read(65536):
+                if self._trigger is not None and self._trigger(data):
+                    await self._cut(data, requests, silenced)
+                    break
+                requests.write(data)
+                await requests.drain()
+        finally:
+            back.cancel()
+            await asyncio.gather(back, return_exceptions=True)
+            for writer in (answers, requests):
+                self._writers.discard(writer)
+                writer.close()
+                with contextlib.suppress(OSError):
+                    await writer.wait_closed()
+
+    async def _cut(self, data: bytes, requests: asyncio.StreamWriter, silenced: asyncio.Event) -> None:
+        self._trigger = None
+        self.cuts += 1
+        if self._deliver:
+            silenced.set()
+            requests.write(data)
+            await requests.drain()
+            await asyncio.sleep(0.3)  # the server works and answers; the answer goes nowhere
+
+    async def _pass_back(
+        self, server: asyncio.StreamReader, answers: asyncio.StreamWriter, silenced: asyncio.Event
+    ) -> None:
+        while data := await server.read(65536):
+            if not silenced.is_set():
+                answers.write(data)
+                await answers.drain()
+
+
+@contextlib.asynccontextmanager
+async def cutting_proxy(url: str) -> AsyncIterator[tuple[CuttingProxy, str]]:
+    """A proxy before the database of a URL, and the URL through it."""
+    parts = urlsplit(url)
+    proxy = CuttingProxy(parts.hostname or "127.0.0.1", parts.port or 5432)
+    listener = await asyncio.start_server(proxy.serve, "127.0.0.1", 0)
+    proxy.port = listener.sockets[0].getsockname()[1]
+    user = f"{parts.username}@" if parts.username else ""
+    try:
+        yield proxy, urlunsplit(parts._replace(netloc=f"{user}127.0.0.1:{proxy.port}"))
+    finally:
+        listener.close()
+        for writer in list(proxy._writers):
+            writer.close()
+        await asyncio.sleep(0.05)

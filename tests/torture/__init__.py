@@ -1,0 +1,1 @@
+"""What takes minutes; `make torture` runs it, `make test` does not."""

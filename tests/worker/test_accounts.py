@@ -1,0 +1,63 @@
+"""A worker's accounts when the store does not do what it should."""
+
+from typing import Any
+
+import pytest
+
+from fairlead.core.fairshare import FairQueue
+from fairlead.core.model import ActiveLane, Lane, Priority
+from fairlead.core.tally import Tally
+from fairlead.errors import StoreUnavailable
+from fairlead.ports.shares import Exchanged
+from fairlead.worker.accounts import Accounts
+
+LANE = Lane("short", "acme", "mail", Priority.DEFAULT, 1)
+
+
+class Away:
+    """A store that is away until it is told otherwise."""
+
+    def __init__(self) -> None:
+        self.away = True
+        self.heard: list[Any] = []
+
+    async def run_counts(self, window: float) -> Any:
+        return await self._answer([])
+
+    async def exchange_shares(self, charges: Any, since: float) -> Any:
+        await self._answer(None)
+        self.heard += charges
+        return Exchanged([], 1.0)
+
+    async def record_usage(self, deliveries: Any, runs: Any) -> None:
+        await self._answer(None)
+        self.heard += deliveries
+
+    async def _answer(self, answer: Any) -> Any:
+        if self.away:
+            raise StoreUnavailable("away")
+        return answer
+
+
+def made(store: Away) -> tuple[Accounts, FairQueue, Tally]:
+    queue, tally = FairQueue(), Tally()
+    return Accounts(store, queue, tally, frozenset({"short"}), lambda: ()), queue, tally  # type: ignore[arg-type]
+
+
+async def test_what_could_not_be_stored_is_stored_later() -> None:
+    store = Away()
+    accounts, queue, tally = made(store)
+    queue.update([ActiveLane(LANE, 0.0)])
+    (grant,) = queue.allocate(1, tally.estimates.of)
+    tally.started(grant.lane, 1, grant.cost)
+    tally.ended(LANE, 3.0)
+    for _ in range(2):
+        with pytest.raises(StoreUnavailable):
+            await accounts.flush()
+        with pytest.raises(StoreUnavailable):
+            await accounts._record()
+    store.away = False
+    await accounts.flush()
+    told = {item.account: item.virtual for item in store.heard if hasattr(item, "account")}
+    assert told["acme"] == pytest.approx(0.3)
+    assert [item.delivered for item in store.heard if hasattr(item, "delivered")] == [pytest.approx(3.0)]
