@@ -1,0 +1,114 @@
+"""A little town of tenants that keeps a worker busy for as long as you like.
+
+Run it with
+
+    make run
+
+or, in an environment where Fairlead is installed,
+
+    fairlead up examples.tour:app --start visitors
+
+It uses tour.db in the current folder, or the database that FAIRLEAD_DATABASE_URL names (on PostgreSQL run
+`fairlead migrate` once before). You will see a few jobs end every second: mails and thumbnails that succeed, calls to a
+bank that answers badly and are retried, now and then a report that takes seconds, and a rare job that always fails and
+becomes a dead letter. Ctrl-C stops it; what runs finishes first.
+
+The stream is made by `visitors`: each run submits what happens in one second and then its own successor. The successor
+carries an idempotency key made of the second it stands for, so that two starts, or ten, still make one stream.
+"""
+
+import asyncio
+import os
+import random
+import time
+
+import fairlead
+
+TENANTS = ("bakery", "bookshop", "florist", "library", "museum")
+SECOND = 1.0
+
+app = fairlead.App(None if os.environ.get("FAIRLEAD_DATABASE_URL") else "sqlite:///tour.db")
+
+
+class BankUnavailable(Exception):
+    """The bank of this town answers badly."""
+
+
+@app.handler("send_email")
+async def send_email(recipient: str, subject: str) -> str:
+    """Short, asynchronous work: it waits for a mail server."""
+    await asyncio.sleep(random.uniform(0.02, 0.15))
+    return f"sent {subject!r} to {recipient}"
+
+
+@app.handler("thumbnail", pool="medium", timeout="30s")
+def thumbnail(image: str, width: int = 160) -> dict[str, str | int]:
+    """A plain function: it runs in a thread, so it may block."""
+    time.sleep(random.uniform(0.2, 0.8))
+    return {"image": image, "width": width, "height": width * 3 // 4}
+
+
+@app.handler("charge_card", timeout="5s", retry=fairlead.Retry(attempts=6, first="1s", factor=2))
+async def charge_card(ctx: fairlead.Context, order: int, cents: int) -> str:
+    """A call to somebody else's service. The key is the same in every attempt, so the bank charges once."""
+    await asyncio.sleep(random.uniform(0.05, 0.2))
+    if random.random() < 0.4:
+        raise BankUnavailable(f"503 for order {order}, key {ctx.idempotency_key}")
+    return f"charged {cents / 100:.2f}"
+
+
+@app.handler("legacy_sync", retry=fairlead.Retry(attempts=2, first="2s"))
+async def legacy_sync(host: str) -> None:
+    """Always fails, and is dead after its second attempt: `fairlead jobs list --state dead` shows it."""
+    raise ConnectionRefusedError(f"{host} was switched off years ago")
+
+
+@app.handler("monthly_report", pool="long", timeout="1m")
+def monthly_report(month: int) -> dict[str, int]:
+    """Slow work; in a pool of its own kind it can be given workers of its own."""
+    time.sleep(random.uniform(3, 6))
+    return {"month": month, "pages": 10 + month}
+
+
+@app.handler("visitors", retry=fairlead.Retry(attempts=50, cap="10s"))
+async def visitors(second: int | None = None) -> int | None:
+    """Submit what happens in this second, then the successor; the very first run only begins the stream."""
+    if second is not None:
+        await _let_things_happen(second)
+    following = max(second or 0, int(time.time() / SECOND)) + 1
+    successor = visitors.options(
+        run_in=max(0.0, following * SECOND - time.time()),
+        idempotency_key=f"visitors:{following}",
+        idempotency_scope="window",
+        idempotency_window="1h",
+    )
+    await successor.enqueue(second=following)
+    return second
+
+
+async def _let_things_happen(second: int) -> None:
+    """The second seeds the dice and is part of every key: a repeated run submits the same jobs, which adds none."""
+    dice = random.Random(second)
+    await asyncio.gather(*(_visit(dice.randrange(1_000_000), second, number) for number in range(dice.randint(2, 4))))
+
+
+async def _visit(dots: int, second: int, number: int) -> None:
+    dice = random.Random(dots)
+    tenant = dice.choice(TENANTS)
+    about = {
+        "tenant": tenant,
+        "idempotency_key": f"visit:{second}:{number}",
+        "idempotency_scope": "window",
+        "idempotency_window": "1h",
+    }
+    kind = dice.random()
+    if kind < 0.45:
+        await send_email.options(**about).enqueue(f"visitor{number}@{tenant}.example", "Welcome")
+    elif kind < 0.70:
+        await thumbnail.options(**about).enqueue(f"{tenant}-{second}.jpg")
+    elif kind < 0.93:
+        await charge_card.options(priority="high", **about).enqueue(order=second, cents=dice.randint(100, 9_900))
+    elif kind < 0.99:
+        await monthly_report.options(priority="low", **about).enqueue(month=dice.randint(1, 12))
+    else:
+        await legacy_sync.options(**about).enqueue(host=f"mainframe.{tenant}.example")
