@@ -2,11 +2,13 @@
 
 import asyncio
 import time
+from collections.abc import Sequence
 from random import Random
-from statistics import median
+from statistics import fmean, median
 from typing import Any, NamedTuple
 
 from fairlead.bench.app import BenchApp
+from fairlead.bench.cpu import Meter
 from fairlead.bench.database import Database, PostgresDatabase, open_database
 from fairlead.bench.hold import measure_hold
 from fairlead.bench.place import Place, fresh
@@ -35,8 +37,11 @@ NOTES = [
     "time; after each round as many jobs are added by SQL, untimed, so that the backlog keeps its size.",
     "Every lane has a tenant of its own. Charges are settled and exchanged with the store meanwhile, as workers do.",
     "us_per_job is the median round divided by its jobs; mean_us_per_job includes checkpoints and other disturbances.",
-    "cost_ratio: the largest size of a series against its smallest. On PostgreSQL the tables are vacuumed and analysed "
-    "after they were filled, as autovacuum would leave them.",
+    "cpu_us_per_job is the processor time of this process and, on a PostgreSQL server on this machine, of its sessions; "
+    "claim_us_per_job and claim_cpu_us_per_job are those of the claim alone, with all views that were read for it.",
+    "cost_ratio: the largest size of a series against its smallest by us_per_job, cpu_ratio by cpu_us_per_job, "
+    "claim_cpu_ratio by claim_cpu_us_per_job. On PostgreSQL the tables are vacuumed and analysed after they were filled, "
+    "as autovacuum would leave them.",
     "closed: so many jobs wait in a lane whose limit is full; the others are the jobs that are measured.",
     "hold: jobs are enqueued, claimed and settled all the time, before and while another session keeps a transaction "
     "with a snapshot and a number open.",
@@ -61,12 +66,26 @@ def cases(scale: int) -> list[Case]:
     return sizes + [Case("closed", 1_000 // scale, 1, 0, size // scale) for size in (0, 1_000_000)]
 
 
-async def growth(place: Place, scale: int = 1, jobs: int = 10_000, hold: float = 60.0) -> Report:
+class Round(NamedTuple):
+    """What a round took: seconds and processor seconds a job, of all of it and of the claim."""
+
+    wall: float
+    cpu: float
+    claim: float
+    claim_cpu: float
+
+
+async def growth(
+    place: Place, scale: int = 1, jobs: int = 10_000, hold: float = 60.0, series: Sequence[str] = SERIES
+) -> Report:
     """Measure every case, then the rate while a transaction is held open."""
     url = await fresh(place)
     setup = await describe(url, jobs=jobs, batch=BATCH, scale=f"1/{scale}", hold_seconds=hold, processes=1)
-    rows = [await _measure(await fresh(place), case, jobs) for case in cases(scale)]
-    figures: dict[str, Any] = {f"{series}_cost_ratio": _ratio(rows, series) for series in SERIES}
+    wanted = [case for case in cases(scale) if case.series in series]
+    rows = [await _measure(await fresh(place), case, jobs) for case in wanted]
+    figures: dict[str, Any] = {}
+    for name in series:
+        figures |= _ratios([row for row in rows if row["series"] == name], name)
     figures["jobs_per_s"] = rows[0]["jobs_per_s"]
     if url.startswith("postgres") and hold > 0:
         held = await measure_hold(await fresh(place), hold, BATCH)
@@ -84,16 +103,30 @@ async def _measure(url: str, case: Case, jobs: int) -> dict[str, Any]:
             if case.series == "closed":
                 await _close(app, case.closed)
             field.fill(case)
-            seconds = await _rounds(store, app, field, jobs)
+            meter = Meter(database)
+            rounds = await _rounds(store, app, field, jobs, meter)
     finally:
         database.close()
-    mean = sum(seconds) / len(seconds) / BATCH
+    return {**case._asdict(), **_figures(rounds, meter.sees_server)}
+
+
+def _figures(rounds: list[Round], sees_server: bool) -> dict[str, Any]:
+    """Microseconds a job; processor time is that of all rounds, since a view is read for many."""
+    mean = fmean(each.wall for each in rounds)
     measured = {
-        "us_per_job": round(median(seconds) / BATCH * 1e6, 1),
-        "mean_us_per_job": round(mean * 1e6, 1),
+        "us_per_job": _micros(median(each.wall for each in rounds)),
+        "mean_us_per_job": _micros(mean),
+        "claim_us_per_job": _micros(fmean(each.claim for each in rounds)),
         "jobs_per_s": round(1 / mean),
     }
-    return {**case._asdict(), **measured}
+    if sees_server:
+        measured["cpu_us_per_job"] = _micros(fmean(each.cpu for each in rounds))
+        measured["claim_cpu_us_per_job"] = _micros(fmean(each.claim_cpu for each in rounds))
+    return measured
+
+
+def _micros(seconds: float) -> float:
+    return round(seconds * 1e6, 1)
 
 
 async def _enter_lanes(app: BenchApp, lanes: int) -> list[Lane]:
@@ -150,35 +183,51 @@ class Field:
         return dict.fromkeys(self._clock, time.time())
 
 
-async def _rounds(store: Store, app: BenchApp, field: Field, jobs: int) -> list[float]:
-    """The seconds of each round, after a warm-up."""
+async def _rounds(store: Store, app: BenchApp, field: Field, jobs: int, meter: Meter) -> list[Round]:
+    """What each round took, after a warm-up."""
     pools = frozenset({"short"})
     claimer = Claimer(store, OWNER, pools, app.registry)
     accounts = Accounts(store, claimer.queue, claimer.tally, pools, list)
-    await _work(store, claimer, field, WARM_UP)
+    await _work(store, claimer, field, WARM_UP, meter)
     await accounts.flush()
     keeping = asyncio.create_task(accounts.run())
     try:
-        return await _work(store, claimer, field, -(-jobs // BATCH))
+        return await _work(store, claimer, field, -(-jobs // BATCH), meter)
     finally:
         keeping.cancel()
         await asyncio.gather(keeping, return_exceptions=True)
 
 
-async def _work(store: Store, claimer: Claimer, field: Field, rounds: int) -> list[float]:
+async def _work(store: Store, claimer: Claimer, field: Field, rounds: int, meter: Meter) -> list[Round]:
     """Claim and settle, round after round; jobs take no time, and are accounted for as if they had taken a little."""
-    rng, retry, seconds = Random(1), Retry(), []
+    rng, retry, found = Random(1), Retry(), []
     for _ in range(rounds):
-        began = time.perf_counter()
+        meter.look()
+        began = _instant(meter)
         claims = await claimer.take(BATCH)
+        claimed = _instant(meter)
         settled = await store.settle([settle(claim, Outcome(Ending.SUCCEEDED), retry, rng) for claim in claims])
         for claim in claims:
             claimer.tally.ended(claim.lane, JOB_SECONDS)
-        seconds.append((time.perf_counter() - began) * BATCH / max(1, len(settled)))
+        ended = _instant(meter)
+        found.append(Round(*(seconds / max(1, len(settled)) for seconds in (*_less(ended, began), *_less(claimed, began)))))
         field.add(BATCH)
-    return seconds
+    return found
 
 
-def _ratio(rows: list[dict[str, Any]], series: str) -> float:
-    costs = [row["us_per_job"] for row in rows if row["series"] == series]
-    return round(float(costs[-1] / costs[0]), 2)
+def _instant(meter: Meter) -> tuple[float, float]:
+    return time.perf_counter(), meter.read()
+
+
+def _less(later: tuple[float, float], earlier: tuple[float, float]) -> tuple[float, float]:
+    return later[0] - earlier[0], later[1] - earlier[1]
+
+
+def _ratios(rows: list[dict[str, Any]], series: str) -> dict[str, float]:
+    """The largest size against the smallest."""
+    names = {"cost_ratio": "us_per_job", "cpu_ratio": "cpu_us_per_job", "claim_cpu_ratio": "claim_cpu_us_per_job"}
+    return {
+        f"{series}_{ratio}": round(float(rows[-1][figure] / rows[0][figure]), 2)
+        for ratio, figure in names.items()
+        if figure in rows[0] and figure in rows[-1]
+    }

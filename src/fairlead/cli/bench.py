@@ -189,13 +189,17 @@ def growth(
     jobs: Annotated[int, typer.Option(min=200, help="How many jobs are measured at each size.")] = 10_000,
     hold: Annotated[float, typer.Option(min=0.0, help="Seconds that a transaction is held open (PostgreSQL).")] = 60.0,
     quick: Annotated[bool, typer.Option("--quick", help="A hundredth of every size, and a short hold.")] = False,
+    series: Annotated[str, typer.Option(help="Which of `backlog`, `lanes`, `history` and `closed`.")] = "",
     as_json: Json = False,
 ) -> None:
     """What a job costs with a large backlog, many lanes, a long history, and beside a transaction left open."""
-    from fairlead.bench.growth import growth
+    from fairlead.bench.growth import SERIES, growth
 
+    wanted = tuple(series.split(",")) if series else SERIES
+    if set(wanted) - set(SERIES):
+        output.fail(f"--series takes {', '.join(SERIES)}, separated by commas; not {series!r}")
     scale, measured, held = (100, min(jobs, 1_000), min(hold, 3.0)) if quick else (1, jobs, hold)
-    _run(store, as_json, lambda place: growth(place, scale, measured, held))
+    _run(store, as_json, lambda place: growth(place, scale, measured, held, wanted))
 
 
 @app.command()

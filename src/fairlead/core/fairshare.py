@@ -30,7 +30,8 @@ from fairlead.core.tenancy import Standing, Tenant, group_standing
 
 POOL = "@"  # the account of a pool; a group's is this and its name. No tenant's name begins so.
 EQUAL = Standing(1.0)
-MANY = 64  # parties; and as many as get something in one claim
+MANY = 64  # parties
+FEW = 16  # of many, about as many get something in one claim
 BUNDLE = 0.05  # slot-seconds
 NO_LIMITS: Mapping[str, int] = {}
 KEPT_IDLE = 1_000  # shares without work that are kept beyond as many as have some
@@ -115,7 +116,7 @@ class FairQueue:
         most = {share: min(free_slots, room.get(share.pool, free_slots)) for share in self._pools if share.busy}
         left = {share: slots for share, slots in most.items() if slots > 0}
         charged = dict.fromkeys(left, 0.0)
-        bundle = free_slots // MANY
+        bundle = free_slots // FEW
         while free_slots > 0 and left:
             pool, ahead = _next_pool(left, charged)
             run, cost = _allocate_one(pool, min(free_slots, left[pool]), ahead, bundle, estimate, grants)
