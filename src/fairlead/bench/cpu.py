@@ -4,7 +4,9 @@ Unlike the clock on the wall it hardly depends on what else the machine does. Th
 `/proc`; where that cannot be done, because the server runs elsewhere, only this process is counted.
 """
 
+import os
 import time
+from contextlib import suppress
 from pathlib import Path
 
 from fairlead.bench.database import Database, PostgresDatabase
@@ -17,32 +19,38 @@ class Meter:
 
     def __init__(self, database: Database) -> None:
         self._database = database if isinstance(database, PostgresDatabase) else None
-        self._files: list[Path] = []
-        self.sees_server = self._database is None
+        self._files: dict[int, int] = {}
+        self.sees_server = True
         self.look()
 
     def look(self) -> None:
         """Find the sessions that there are now."""
         if self._database is not None:
-            files = [Path(f"/proc/{row[0]}/schedstat") for row in self._database.rows("backends")]
-            self._files = [file for file in files if _is_postgres(file)]
-            self.sees_server = bool(files) and len(self._files) == len(files)
+            found = {row[0] for row in self._database.rows("backends")}
+            for number in found - self._files.keys():
+                self._open(number)
+            self.sees_server = bool(found) and found <= self._files.keys()
 
     def read(self) -> float:
         """Processor seconds up to now."""
-        return time.process_time() + sum(_seconds(file) for file in self._files)
+        return time.process_time() + sum(map(_seconds, self._files.values()))
+
+    def close(self) -> None:
+        """Look no more."""
+        while self._files:
+            os.close(self._files.popitem()[1])
+
+    def _open(self, number: int) -> None:
+        """Read this process too, if it is one of PostgreSQL's on this machine."""
+        process = Path(f"/proc/{number}")
+        with suppress(OSError):
+            if (process / "comm").read_text().startswith("postgres"):
+                self._files[number] = os.open(process / "schedstat", os.O_RDONLY)
 
 
-def _is_postgres(file: Path) -> bool:
-    try:
-        return file.exists() and file.with_name("comm").read_text().startswith("postgres")
-    except OSError:
-        return False
-
-
-def _seconds(file: Path) -> float:
+def _seconds(file: int) -> float:
     """What a process has used; one that has ended uses no more."""
     try:
-        return int(file.read_text().split()[0]) / NANOSECONDS
+        return int(os.pread(file, 64, 0).split()[0]) / NANOSECONDS
     except (OSError, IndexError):
         return 0.0

@@ -3,6 +3,7 @@
 import asyncio
 import time
 from collections.abc import Sequence
+from contextlib import closing
 from random import Random
 from statistics import fmean, median
 from typing import Any, NamedTuple
@@ -103,8 +104,8 @@ async def _measure(url: str, case: Case, jobs: int) -> dict[str, Any]:
             if case.series == "closed":
                 await _close(app, case.closed)
             field.fill(case)
-            meter = Meter(database)
-            rounds = await _rounds(store, app, field, jobs, meter)
+            with closing(Meter(database)) as meter:
+                rounds = await _rounds(store, app, field, jobs, meter)
     finally:
         database.close()
     return {**case._asdict(), **_figures(rounds, meter.sees_server)}
@@ -210,7 +211,9 @@ async def _work(store: Store, claimer: Claimer, field: Field, rounds: int, meter
         for claim in claims:
             claimer.tally.ended(claim.lane, JOB_SECONDS)
         ended = _instant(meter)
-        found.append(Round(*(seconds / max(1, len(settled)) for seconds in (*_less(ended, began), *_less(claimed, began)))))
+        found.append(
+            Round(*(seconds / max(1, len(settled)) for seconds in (*_less(ended, began), *_less(claimed, began))))
+        )
         field.add(BATCH)
     return found
 

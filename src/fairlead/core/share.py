@@ -25,6 +25,7 @@ from fairlead.core.tenancy import Standing
 AGEING = 60.0  # a job that waits so many seconds longer overtakes one of the next higher priority
 NEVER = float("inf")
 SLACK = 1_000  # entries out of date that a heap may hold beyond twice its busy ones
+TRIFLE = 1e-6  # slot-seconds; a share that is charged less than this keeps its place
 
 Entry = tuple[float, float, int, "Share"]
 _numbers = count()
@@ -70,6 +71,7 @@ class Share:
         "parent",
         "peak",
         "pending",
+        "placed",
         "pool",
         "standing",
         "told_floor",
@@ -89,6 +91,7 @@ class Share:
         self.floor = self.told_floor = self.peak = 0.0
         self.busy = False
         self.number = 0  # of its entry in the heap above that counts
+        self.placed = 0.0  # the virtual time in that entry
         self.lanes: dict[int, ActiveLane] = {}
         self.heap: list[Entry] = []
         self.counts: dict[Standing, int] = {}  # of the busy ones below
@@ -154,22 +157,19 @@ class Share:
 
     def correct(self, slot_seconds: float, unearned: float) -> None:
         """Charge, or give back if it is less than nothing, and change what is unearned."""
-        before = self.virtual
         self._charge(slot_seconds)
         self.unearned = max(0.0, self.unearned + unearned)
-        if not self.busy:
+        if self.busy:
+            self._replace()
+        else:
             self._mark_peak()
-        elif self.virtual != before:
-            self.push()
 
     def hear(self, virtual: float, floor: float) -> None:
         """The store says that the account stands so."""
         self.floor = max(self.floor, floor)
-        heard = max(virtual, self.begin) + self.pending
-        if heard != self.virtual:
-            self.virtual = heard
-            if self.busy:
-                self.push()
+        self.virtual = max(virtual, self.begin) + self.pending
+        if self.busy:
+            self._replace()
 
     def tell(self) -> Charge | None:
         """What the store has to be told; it counts as told from now on."""
@@ -250,6 +250,11 @@ class Share:
         self.virtual += virtual
         self.pending += virtual
 
+    def _replace(self) -> None:
+        """Find its new place, if it has moved."""
+        if abs(self.virtual - self.placed) * self.weight > TRIFLE:
+            self.push()
+
     def _mark_peak(self) -> None:
         assert self.parent is not None
         self.parent.peak = max(self.parent.peak, self.earned)
@@ -257,6 +262,7 @@ class Share:
     def _entry(self) -> Entry:
         since = self.most_urgent().since if self.lanes else 0.0
         self.number = next(_numbers)
+        self.placed = self.virtual
         return (self.virtual, since, self.number, self)
 
 

@@ -93,10 +93,11 @@ class Tally:
 
     def _sort_ended(self) -> None:
         ended, self._ended = self._ended, []
-        tally = None
+        known: dict[int, LaneTally] = {}  # by the object: the jobs of many lanes come in turns
         for lane, ran in ended:
-            if tally is None or tally.lane is not lane:
-                tally = self._of(lane)
+            tally = known.get(id(lane))
+            if tally is None:
+                tally = known[id(lane)] = self._of(lane)
             tally.count += 1
             tally.seconds += ran
         each = 1 + len(ended) // SAMPLE

@@ -3,7 +3,7 @@
 Three rhythms, none of them in the way of a claim. Every quarter of a second what ran is settled against what was
 charged, in memory. Every half second charges are exchanged through the store, and at once when long jobs were begun,
 since other workers should know before they choose. Every few seconds what was delivered goes to the ledger. Each waits
-longer where it costs more than a twentieth of the time, as with thousands of tenants.
+longer where it costs more than a fiftieth of the time, as with thousands of tenants.
 
 When the store is away, charges wait; when the worker crashes, those of the last half second are forgotten.
 """
@@ -16,6 +16,7 @@ from collections.abc import Awaitable, Callable, Iterable
 from fairlead.core.fairshare import FairQueue
 from fairlead.core.ledger import Delivery
 from fairlead.core.model import Lane
+from fairlead.core.share import Balance
 from fairlead.core.tally import Tally
 from fairlead.errors import StoreError
 from fairlead.ports.store import Store
@@ -24,7 +25,7 @@ SETTLE_EVERY = 0.25
 EXCHANGE_EVERY = 0.5
 RECORD_EVERY = 5.0
 AT_MOST_EVERY = 0.05
-THRIFT = 20  # times what something cost, it waits before it is done again
+THRIFT = 50  # times what something cost, it waits before it is done again
 OVERLAP = 2.0  # seconds; a charge may become visible so long after its instant
 LEARN_FROM = 24 * 3600.0
 
@@ -49,6 +50,7 @@ class Accounts:
         self._is_reserved = is_reserved
         self._delivered: dict[tuple[str, str], float] = {}
         self._heard = 0.0
+        self._balances: set[Balance] = set()  # that were heard last time
         self._hurry = asyncio.Event()
 
     def hurry(self) -> None:
@@ -94,7 +96,9 @@ class Accounts:
             self._queue.untell(charges)
             raise
         self._heard = answer.now - OVERLAP
-        self._queue.hear(balance for balance in answer.balances if balance.pool in self._pools)
+        balances = {balance for balance in answer.balances if balance.pool in self._pools}
+        self._queue.hear(balances - self._balances)
+        self._balances = balances
 
     async def _record(self) -> None:
         delivered, self._delivered = self._delivered, {}

@@ -12,8 +12,8 @@ kept out of the view (worker.limits).
 A job whose type, or whose payload version, this process does not know stays in its lane for a worker that does. A
 worker with reserved slots takes the jobs of its tenants only.
 
-Reading a view of thousands of lanes takes a while. It is read again no sooner than twenty times that later, and after a
-hint no sooner than three times.
+Reading a view of thousands of lanes takes a while. It is read again no sooner than forty times that later, and after a
+hint no sooner than nine times; what is claimed meanwhile keeps it right as far as it goes.
 """
 
 import time
@@ -38,9 +38,12 @@ from fairlead.worker.controls import ControlView
 from fairlead.worker.limits import LimitGate
 
 FRESH = 0.25
+THRIFTY = 40  # times what a view cost, it is used before it is read again
+PATIENT = 9  # and as often where there is something new
 RECENT = 16
 CONTROLS_FRESH = 1.0
 LONG = 1.0  # seconds; what will probably take so long is told to the other workers at once
+NOTHING = (0, 0.0)
 
 
 class Claimer:
@@ -105,7 +108,7 @@ class Claimer:
 
     def _view_is_old(self) -> bool:
         age = time.monotonic() - self._read_at
-        fresh = 3 * self._read_for if self._hinted else max(FRESH, 20 * self._read_for)
+        fresh = PATIENT * self._read_for if self._hinted else max(FRESH, THRIFTY * self._read_for)
         return not self.queue or age > fresh
 
     async def _claim_from_view(self, free_slots: int) -> list[Claim]:
@@ -236,15 +239,10 @@ class Claimer:
 
         One that is kept aside, since a limit is full, comes back by itself.
         """
-        taken: dict[int, int] = {}
-        last: dict[int, Claim] = {}
-        for claim in claims:
-            lane_id = claim.lane.id
-            taken[lane_id] = taken.get(lane_id, 0) + 1
-            last[lane_id] = claim
+        taken = _by_lane(claims)
         for grant in grants:
             lane_id = grant.lane.id
-            count = taken.get(lane_id, 0)
+            count, last = taken.get(lane_id, NOTHING)
             self.tally.started(grant.lane, count, grant.cost)
             if count < grant.most:
                 self.queue.give_back(grant, count)
@@ -252,12 +250,16 @@ class Claimer:
             elif lane_id in self.gate.aside:
                 self.queue.drop(grant.lane)
             else:
-                self.queue.add(ActiveLane(grant.lane, last[lane_id].ready_at))
+                self.queue.add(ActiveLane(grant.lane, last))
         if any(grant.cost >= LONG for grant in grants) and claims:
             self.on_long_jobs()
-        for lane_id, claim in last.items():
-            self._recent.pop(lane_id, None)
-            self._recent[lane_id] = claim.lane
+        self._remember([grant.lane for grant in grants if grant.lane.id in taken][-RECENT:])
+
+    def _remember(self, lanes: list[Lane]) -> None:
+        """These had work lately."""
+        for lane in lanes:
+            self._recent.pop(lane.id, None)
+            self._recent[lane.id] = lane
         while len(self._recent) > RECENT:
             del self._recent[next(iter(self._recent))]
 
@@ -268,3 +270,14 @@ class Claimer:
         if self._room():
             return []
         return self.queue.grant(lanes, max(1, free_slots // len(lanes)), self.tally.estimates.of)
+
+
+def _by_lane(claims: list[Claim]) -> dict[int, tuple[int, float]]:
+    """How many jobs of each lane there are, and since when the last one was ready."""
+    counts: dict[int, int] = {}
+    last: dict[int, Claim] = {}
+    for claim in claims:
+        key = id(claim.lane)
+        counts[key] = counts.get(key, 0) + 1
+        last[key] = claim
+    return {claim.lane.id: (counts[key], claim.ready_at) for key, claim in last.items()}

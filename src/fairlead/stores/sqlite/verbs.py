@@ -27,6 +27,7 @@ from fairlead.stores.within import drive
 
 SHARD = 0
 EXPIRED = State.EXPIRED.value
+A_LITTLE = 1e-6  # seconds; the text of a number may be read as one next to it
 SYNCHRONOUS = ("off", "normal", "full", "extra")
 
 Rows = list[tuple[Any, ...]]
@@ -77,12 +78,21 @@ def claim(quotas: Sequence[Quota], lease: Lease) -> Callable[[apsw.Connection, f
 
 def claim_script(quotas: Sequence[Quota], lease: Lease) -> Generator[Step, list[Any], list[str]]:
     """The same as a script."""
-    picked = yield Step("pick", [quota._asdict() for quota in quotas])
-    found = [(jobs, places) for jobs, places in picked if places != "[]"]
-    if found:
-        places = f"[{','.join(places[1:-1] for _, places in found)}]"
-        yield Step("claim", [{"places": places, "owner": lease.owner, "lease": lease.token}])
-    return [jobs for jobs, _ in found]
+    picked = yield Step("pick", _alike(quotas))
+    places = f"[{','.join(text for (text,) in picked if text)}]"
+    if places == "[]":
+        return []
+    found = yield Step("read_picked", [{"places": places}])
+    yield Step("claim", [{"places": places, "owner": lease.owner, "lease": lease.token}])
+    return [jobs for (jobs,) in found]
+
+
+def _alike(quotas: Sequence[Quota]) -> list[dict[str, Any]]:
+    """The quotas of as many jobs together, since a statement has one limit."""
+    lanes: dict[int, list[tuple[int, float]]] = {}
+    for quota in quotas:
+        lanes.setdefault(quota.most, []).append((quota.lane, quota.since - A_LITTLE))
+    return [{"most": most, "quotas": to_json(each).decode()} for most, each in lanes.items()]
 
 
 def claimed(texts: Sequence[str]) -> list[Any]:

@@ -7,6 +7,6 @@ with recursive numbers (number) as (
 insert into job (id, shard, lane, state, attempt, crashes, fence, run_at, ready_at, created_at, payload)
 select
     printf('%08x-%04x-7000-8000-%012x', :millis >> 16, :millis & 65535, number),
-    0, lane_list.id, 'ready', 0, 0, 0, :now, :now, :now, :payload
+    0, lane_list.id, 'ready', 0, 0, 0, :now, :now + number * 1e-6 - 2.0, :now, :payload
 from numbers
 join lane_list on lane_list.position = number % :lanes

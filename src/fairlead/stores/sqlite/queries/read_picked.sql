@@ -1,0 +1,11 @@
+-- One row with all that a worker needs to know about the picked jobs.
+select
+    json_group_array(
+        json_array(
+            id, lane, payload, attempt + 1, crashes, fence + 1,
+            printf('%!.17g', ready_at), :now - created_at, not_after - :now,
+            unique_key, options
+        )
+    )
+from job
+where rowid in (select value from json_each(:places))
