@@ -38,11 +38,11 @@ NOTES = [
     "time; after each round as many jobs are added by SQL, untimed, so that the backlog keeps its size.",
     "Every lane has a tenant of its own. Charges are settled and exchanged with the store meanwhile, as workers do.",
     "us_per_job is the median round divided by its jobs; mean_us_per_job includes checkpoints and other disturbances.",
-    "cpu_us_per_job is the processor time of this process and, on a PostgreSQL server on this machine, of its sessions; "
-    "claim_us_per_job and claim_cpu_us_per_job are those of the claim alone, with all views that were read for it.",
+    "cpu_us_per_job is the processor time of this process and, on a PostgreSQL server on this machine, of its "
+    "sessions; claim_us_per_job and claim_cpu_us_per_job are those of the claim alone, with the views read for it.",
     "cost_ratio: the largest size of a series against its smallest by us_per_job, cpu_ratio by cpu_us_per_job, "
-    "claim_cpu_ratio by claim_cpu_us_per_job. On PostgreSQL the tables are vacuumed and analysed after they were filled, "
-    "as autovacuum would leave them.",
+    "claim_cpu_ratio by claim_cpu_us_per_job. On PostgreSQL the tables are vacuumed and analysed after they were "
+    "filled, as autovacuum would leave them.",
     "closed: so many jobs wait in a lane whose limit is full; the others are the jobs that are measured.",
     "hold: jobs are enqueued, claimed and settled all the time, before and while another session keeps a transaction "
     "with a snapshot and a number open.",

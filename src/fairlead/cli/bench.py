@@ -197,7 +197,7 @@ def growth(
 
     wanted = tuple(series.split(",")) if series else SERIES
     if set(wanted) - set(SERIES):
-        output.fail(f"--series takes {', '.join(SERIES)}, separated by commas; not {series!r}")
+        raise typer.BadParameter(f"--series is {series!r}; it must be some of {', '.join(SERIES)}, with commas between")
     scale, measured, held = (100, min(jobs, 1_000), min(hold, 3.0)) if quick else (1, jobs, hold)
     _run(store, as_json, lambda place: growth(place, scale, measured, held, wanted))
 

@@ -58,7 +58,8 @@ class FairQueue:
 
     def __init__(self, tenant_of: Callable[[str], Tenant] = Tenant) -> None:
         self._tenant_of = tenant_of
-        self._root = Share("", "", None, EQUAL)
+        self._changed: dict[Share, None] = {}  # have something to tell, in the order in which they got it
+        self._root = Share("", "", None, EQUAL, self._changed)
         self._accounts: dict[tuple[str, str], Share] = {}
         self._seats: dict[tuple[str, str], tuple[Tenant, Share]] = {}
         self._busy: set[Share] = set()
@@ -164,7 +165,8 @@ class FairQueue:
 
     def tell(self) -> list[Charge]:
         """What the store has to be told; it counts as told from now on."""
-        charges = (share.tell() for share in self._accounts.values())
+        charges = [share.tell() for share in self._changed if share is not self._root]
+        self._changed.clear()
         return [charge for charge in charges if charge is not None]
 
     def untell(self, charges: Iterable[Charge]) -> None:
@@ -220,7 +222,7 @@ class FairQueue:
         if share is None:
             parent, standing = self._above(pool, account)
             kind = PoolShare if account == POOL else Share
-            share = self._accounts[pool, account] = kind(pool, account, parent, standing)
+            share = self._accounts[pool, account] = kind(pool, account, parent, standing, self._changed)
             if account == POOL:
                 self._pools.append(share)
         return share

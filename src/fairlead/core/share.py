@@ -11,6 +11,9 @@ anybody either.
 `virtual` is what the store said last, raised to `begin` if the share became busy since, plus `pending`, which the store
 has not been told. Other workers charge the same account; adding what is pending to what the store says makes the
 result independent of the order.
+
+A share that is charged keeps its place in the heap until it comes to the front: only there it matters that it belongs
+further back. So an entry's virtual time is never more than its share's.
 """
 
 from heapq import heapify, heappop, heappush, heapreplace
@@ -25,7 +28,7 @@ from fairlead.core.tenancy import Standing
 AGEING = 60.0  # a job that waits so many seconds longer overtakes one of the next higher priority
 NEVER = float("inf")
 SLACK = 1_000  # entries out of date that a heap may hold beyond twice its busy ones
-TRIFLE = 1e-6  # slot-seconds; a share that is charged less than this keeps its place
+TRIFLE = 1e-6  # slot-seconds; a share that is given back less than this keeps its place
 
 Entry = tuple[float, float, int, "Share"]
 _numbers = count()
@@ -63,6 +66,7 @@ class Share:
         "begin",
         "below",
         "busy",
+        "changed",
         "counts",
         "floor",
         "heap",
@@ -82,11 +86,14 @@ class Share:
         "weights",
     )
 
-    def __init__(self, pool: str, account: str, parent: "Share | None", standing: Standing) -> None:
+    def __init__(
+        self, pool: str, account: str, parent: "Share | None", standing: Standing, changed: "dict[Share, None]"
+    ) -> None:
         self.pool = pool
         self.account = account
         self.parent = parent
         self.standing = standing
+        self.changed = changed  # the shares that have something to tell
         self.virtual = self.begin = self.pending = self.unearned = 0.0
         self.floor = self.told_floor = self.peak = 0.0
         self.busy = False
@@ -107,6 +114,7 @@ class Share:
         floor = self.parent.settle_floor()
         if self.virtual < floor:
             self.begin = floor
+            self.changed[self] = None
             self.virtual = floor + self.pending if self.pending > 0 else floor
         self.busy = True
         self.parent.count(self.standing, 1)
@@ -136,7 +144,7 @@ class Share:
     def settle_floor(self) -> float:
         """The floor as of now."""
         if self.first() is None:
-            self.floor = max(self.floor, self.peak)
+            self._raise_floor(self.peak)
         return self.floor
 
     def push(self) -> None:
@@ -185,22 +193,24 @@ class Share:
         self.begin = max(self.begin, charge.begin)
         self.pending += charge.virtual
         self.told_floor = 0.0
+        self.changed[self] = None
 
     def first(self) -> "Share | None":
         """The busy one below with the least virtual time; the floor follows it."""
         heap = self.heap
         while heap:
             _, _, number, share = heap[0]
-            if share.busy and number == share.number:
-                earned = share.earned
-                if earned > self.floor:
-                    self.floor = earned
+            if not share.busy or number != share.number:
+                heappop(heap)
+            elif (share.virtual - share.placed) * share.weight > TRIFLE:
+                heapreplace(heap, share._entry())
+            else:
+                self._raise_floor(share.earned)
                 return share
-            heappop(heap)
         return None
 
     def bound(self) -> float:
-        """The virtual time up to which the first stays first."""
+        """The virtual time up to which the first certainly stays first."""
         heap = self.heap
         if len(heap) < 2:
             return NEVER
@@ -249,11 +259,17 @@ class Share:
         virtual = slot_seconds / self.weight
         self.virtual += virtual
         self.pending += virtual
+        self.changed[self] = None
 
     def _replace(self) -> None:
-        """Find its new place, if it has moved."""
-        if abs(self.virtual - self.placed) * self.weight > TRIFLE:
+        """Find its new place, if it has moved towards the front."""
+        if (self.placed - self.virtual) * self.weight > TRIFLE:
             self.push()
+
+    def _raise_floor(self, floor: float) -> None:
+        if floor > self.floor:
+            self.floor = floor
+            self.changed[self] = None
 
     def _mark_peak(self) -> None:
         assert self.parent is not None
