@@ -130,9 +130,11 @@ def test_lateness(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_herd(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(herd, "SETTLE_DOWN", 0.0)
     monkeypatch.setattr(herd, "AHEAD", 0.1)
-    found = bench("herd", "--store", file_in(tmp_path), "--jobs", "500", "--seconds", "0.3")
-    assert [row["case"] for row in found["rows"]] == ["quiet", "herd"]
-    assert all(found[f"{case}_{kind}_p99_ms"] >= 0 for case in ("quiet", "herd") for kind in ("new", "due"))
+    found = bench("herd", "--store", file_in(tmp_path), "--jobs", "500", "--seconds", "0.3", "--takes", "0.01")
+    cases = ["quiet", "herd", "flood"]
+    assert [row["case"] for row in found["rows"]] == cases
+    assert all(found[f"{case}_{kind}_p99_ms"] >= 0 for case in cases for kind in ("new", "due"))
+    assert found["flood_allowed_ms"] >= found["quiet_new_p99_ms"] + 10
     assert list(tmp_path.iterdir()) == []
 
 

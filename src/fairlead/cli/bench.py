@@ -174,13 +174,14 @@ def herd(
     jobs: Jobs = 100_000,
     seconds: Seconds = 30.0,
     interval: Annotated[float, typer.Option(min=0.001, help="Seconds between two jobs of the small tenant.")] = 0.05,
+    takes: Annotated[float, typer.Option(min=0.0, max=60.0, help="Seconds that each job of the other takes.")] = 0.0,
     concurrency: Concurrency = 50,
     as_json: Json = False,
 ) -> None:
-    """How soon a small tenant's jobs start while very many of another are due at once."""
-    from fairlead.bench.herd import herd
+    """How soon a small tenant's jobs start while very many of another are due, or ready, at once."""
+    from fairlead.bench.herd import Pace, herd
 
-    _run(store, as_json, lambda place: herd(place, jobs, seconds, interval, concurrency))
+    _run(store, as_json, lambda place: herd(place, jobs, takes, Pace(seconds, interval, concurrency)))
 
 
 @app.command()
