@@ -87,6 +87,16 @@ async def test_what_was_named_follows_on_an_expired_job(world: World, by: str) -
     assert (told["job_id"], told["type"], told["late_by"]) == (job.id, "mail", 2.5)
 
 
+async def test_what_follows_is_under_the_limits_of_its_handler(world: World) -> None:
+    limits: list[dict[str, Any]] = [{"name": "each", "key": "tenant"}, {"name": "all", "key": None}]
+    options = json.dumps({OPTION: target("missed", 1, "calls", FACTS, limits, ["smtp"])})
+    job = await enqueue_urgent(world, options=options)
+    world.advance(11)
+    assert await world.store.settle([ended(await one_held(world.store, job.id), Ending.EXPIRED)])
+    (active,) = await world.store.active_lanes()
+    assert active.lane == MISSED._replace(limits="@smtp all each=acme")
+
+
 async def test_nothing_follows_on_a_settlement_that_was_refused(world: World) -> None:
     job = await enqueue_urgent(world, options=OPTIONS)
     world.advance(20)

@@ -15,7 +15,7 @@ from fairlead.core.states import State
 from fairlead.scheduler.recur import LONGEST_SLEEP
 from fairlead.stores.schedules import KEPT_FIRES
 from fairlead.telemetry.events import ScheduleFired, ScheduleMissed, ScheduleSkipped, ServiceFailed
-from tests.contract.making import claim_one, finish, new_lease
+from tests.contract.making import LANE, claim_one, finish, new_lease
 from tests.contract.schedules import NOTE, Scheduler, add, fires, jobs, read, spec
 from tests.contract.world import World
 
@@ -206,10 +206,17 @@ async def test_a_name_is_given_once(world: World) -> None:
     assert not await world.store.write_schedule(again, NOTE)
 
 
+async def test_the_lane_of_a_fired_job_has_the_limits_of_the_schedule(world: World) -> None:
+    lane = LANE._replace(limits="stripe=acct-7 @bank")
+    await add(world, spec(lane=lane))
+    await Scheduler(world.store).run_after(world, 20)
+    assert [active.lane for active in await world.store.active_lanes()] == [lane]
+
+
 async def test_all_parts_of_a_schedule_are_kept(world: World) -> None:
     wanted = spec(
         expression="*/5 0 9 * * 1-5", zone="Europe/Berlin", overlap=Overlap.QUEUE_ONE, catch_up=CatchUp.ALL,
-        window=7200.5, start_within=1.5, options='{"timeout":1.0}',
+        window=7200.5, start_within=1.5, options='{"timeout":1.0}', lane=LANE._replace(limits="stripe=acct-7 @bank"),
     )  # fmt: skip
     schedule = await add(world, wanted, owner="shop")
     assert await read(world.store) == schedule

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from fairlead.core.failure import Policies
+from fairlead.core.limits import Limit
 from fairlead.core.model import Lane, NewJob, Priority, Scope, Unique
 from fairlead.core.retry import Retry
 from fairlead.core.states import State
@@ -190,6 +191,21 @@ def test_on_late_must_be_content_with_what_it_is_told() -> None:
         made(not_after=datetime.now(UTC), on_late=missed(greedy))
 
 
+def test_the_limits_of_on_late_are_stored_with_it() -> None:
+    limits = [Limit("each", concurrent=1, key="tenant"), Limit("all", rate="5/s")]
+    stored = made(not_after=datetime.now(UTC), on_late=missed(told, limit=limits, needs=["smtp"]))
+    assert stored.overrides is not None
+    target = json.loads(stored.overrides)["on_late"]
+    assert target["limits"] == [{"name": "each", "key": "tenant"}, {"name": "all", "key": None}]
+    assert target["needs"] == ["smtp"]
+
+
+def test_on_late_cannot_have_a_key_that_only_code_can_compute() -> None:
+    limit = Limit("each", concurrent=1, key=lambda args: args.tenant)
+    with pytest.raises(ConfigError, match="the key of its limit 'each' is a function"):
+        made(not_after=datetime.now(UTC), on_late=missed(told, limit=limit))
+
+
 def test_on_late_is_stored_with_what_it_takes() -> None:
     def modest(late_by: float, not_after: datetime, colour: str = "red") -> None: ...
 
@@ -204,8 +220,11 @@ def made(**options: Any) -> Template:
     return template("mail", 1, "short", "acme", Options(**options))
 
 
-def missed(function: Callable[..., Any]) -> Any:
+def told(tenant: str) -> None: ...
+
+
+def missed(function: Callable[..., Any], **more: Any) -> Any:
     spec = declare(
-        "missed", function, pool="calls", version=2, timeout=None, retry=Retry(), retention=None, upgrade=None
+        "missed", function, pool="calls", version=2, timeout=None, retry=Retry(), retention=None, upgrade=None, **more
     )
     return SimpleNamespace(spec=spec)

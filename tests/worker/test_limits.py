@@ -107,6 +107,27 @@ async def test_each_key_has_its_own_limit_over_two_workers(store_url: str, key: 
     assert room.most == {"a": 2, "b": 2, "c": 2}
 
 
+@pytest.mark.parametrize("key", ["account", lambda args: args.account], ids=["field", "function"])
+async def test_the_key_of_a_recurring_job_counts(store_url: str, key: object) -> None:
+    """Jobs of schedules, as they were made and as they were changed, are under the limits of those submitted."""
+    room = Room()
+    app, visit = app_with(store_url, room, limit=fairlead.Limit("visits", concurrent=2, key=key))  # type: ignore[arg-type]
+    async with app, app.worker(concurrency=20):
+        schedules = app.schedules
+        for name, account in (("one", "a"), ("two", "a"), ("three", "b")):
+            await schedules.add(name, "every 1h", visit, payload={"account": account})
+        await schedules.change("three", payload={"account": "c"})
+        jobs = [await schedules.run_now(name) for name in ("one", "two", "three")]
+        jobs += await visit.enqueue_many([{"account": "a"}] * 3)
+        await room.until_inside(3)
+        await run_free(app)
+        assert room.inside == {"a": 2, "c": 1}
+        room.door.set()
+        for job in jobs:
+            await job.wait(timeout=PATIENCE)
+    assert room.most == {"a": 2, "c": 1}
+
+
 async def test_several_limits_hold_together(store_url: str) -> None:
     room = Room()
     both = [fairlead.Limit("all", concurrent=3), fairlead.Limit("one", concurrent=2, key="account")]

@@ -11,6 +11,7 @@ from fairlead.control import schedules
 from fairlead.control.audit import Operator, whoami
 from fairlead.core.model import Enqueued
 from fairlead.core.schedule import ScheduleRecord, ScheduleSpec
+from fairlead.handlers.limits import registered_marks
 from fairlead.handlers.recurring import Terms, bare_schedule, handler_schedule, on_terms
 from fairlead.handlers.spec import Registry
 
@@ -61,10 +62,13 @@ class Schedules:
     ) -> ScheduleRecord:
         """Change what is given and keep the rest, with the history of fires."""
         client = await self._app.client()
-        version, text = (None, None) if payload is None else await self._payload(client, name, payload)
+        given = None if payload is None else await self._payload(client, name, payload)
 
         def changed(spec: ScheduleSpec) -> ScheduleSpec:
-            return on_terms(spec.of_version(version), terms, expression, text)
+            if given is None:
+                return on_terms(spec, terms, expression)
+            version, text, limits = given
+            return on_terms(spec.of_version(version, limits), terms, expression, text)
 
         await schedules.change(client.store, name, changed, _operator(actor, reason))
         return await self.get(name)
@@ -111,17 +115,19 @@ class Schedules:
             return handler_schedule(name, expression, self._app.registry[type_name], payload, terms, tenant, limit)
         found, text = await schedules.type_and_payload(client.store, type_name, payload, limit)
         bare = bare_schedule(name, expression, found.name, found.version, found.pool, tenant)
-        return on_terms(bare, terms, payload=text)
+        marked = bare.of_version(found.version, registered_marks(found, payload or {}))
+        return on_terms(marked, terms, payload=text)
 
-    async def _payload(self, client: Client, name: str, payload: Mapping[str, Any]) -> tuple[int, str]:
-        """The arguments as they are stored, and the version of the type that they fit."""
+    async def _payload(self, client: Client, name: str, payload: Mapping[str, Any]) -> tuple[int, str, str]:
+        """The version of the type that the arguments fit, the arguments as they are stored, and their limits."""
         type_name = (await schedules.read(client.store, name)).spec.lane.type
         limit = self._app.settings.payload_limit
         if type_name in self._app.registry:
             handler = self._app.registry[type_name]
-            return handler.version, handler.arguments.dump(payload, limit)
+            text = handler.arguments.dump(payload, limit)
+            return handler.version, text, handler.marks.of(text)
         found, text = await schedules.type_and_payload(client.store, type_name, payload, limit)
-        return found.version, text
+        return found.version, text, registered_marks(found, payload)
 
 
 def _operator(actor: str | None, reason: str | None) -> Operator:

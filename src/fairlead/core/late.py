@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from fairlead.core.ids import derived_id
+from fairlead.core.limits import declared_marks
 from fairlead.core.model import ErrorInfo, Held, Lane, NewJob, Priority, instant
 
 OPTION = "on_late"
@@ -43,9 +44,10 @@ def follow_up(expired: ExpiredJob) -> NewJob | None:
     target = json.loads(expired.options).get(OPTION)
     if target is None:
         return None
-    lane = Lane(target["pool"], expired.lane.tenant, target["type"], Priority.DEFAULT, target["version"])
-    payload = json.dumps({name: value for name, value in facts(expired).items() if name in target["takes"]})
-    return NewJob(derived_id(expired.id, OPTION), lane, payload)
+    payload = {name: value for name, value in facts(expired).items() if name in target["takes"]}
+    limits = declared_marks(target.get("limits", ()), target.get("needs", ()), payload)
+    lane = Lane(target["pool"], expired.lane.tenant, target["type"], Priority.DEFAULT, target["version"], limits)
+    return NewJob(derived_id(expired.id, OPTION), lane, json.dumps(payload))
 
 
 def facts(expired: ExpiredJob) -> dict[str, Any]:
@@ -60,9 +62,18 @@ def facts(expired: ExpiredJob) -> dict[str, Any]:
     }
 
 
-def target(type_name: str, version: int, pool: str, takes: Sequence[str]) -> Mapping[str, Any]:
+def target(
+    type_name: str,
+    version: int,
+    pool: str,
+    takes: Sequence[str],
+    limits: Sequence[Mapping[str, Any]] = (),
+    needs: Sequence[str] = (),
+) -> Mapping[str, Any]:
     """What is stored with a job about the one that follows if it expires."""
-    return {"type": type_name, "version": version, "pool": pool, "takes": list(takes)}
+    known = {"type": type_name, "version": version, "pool": pool, "takes": list(takes)}
+    limited = {"limits": [{"name": limit["name"], "key": limit["key"]} for limit in limits], "needs": list(needs)}
+    return known | {name: value for name, value in limited.items() if value}
 
 
 def _text(moment: float) -> str:

@@ -117,6 +117,12 @@ def marks(limits: Iterable[tuple[str, object | None]], needs: Iterable[str]) -> 
     return " ".join(sorted(named | {f"@{name}" for name in needs}))
 
 
+def declared_marks(limits: Iterable[Mapping[str, Any]], needs: Iterable[str], payload: Mapping[str, Any]) -> str:
+    """The marks of a job by what is registered of its type: limits whose key is a field, or none."""
+    values = [(limit["name"], field_of(payload, limit["key"]) if limit["key"] else None) for limit in limits]
+    return marks(values, needs)
+
+
 def names_of(lane: Lane, more: str = "") -> tuple[str, ...]:
     """The names of all limits that a lane could be under; `more` are marks that it does not have itself."""
     marked = {*lane.limits.split(), *more.split()}

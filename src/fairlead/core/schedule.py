@@ -58,9 +58,9 @@ class ScheduleSpec:
     window: float = DAY
     start_within: float | None = None
 
-    def of_version(self, version: int | None) -> "ScheduleSpec":
-        """The same for a payload of another version of its type."""
-        return self if version is None else replace(self, lane=self.lane._replace(version=version))
+    def of_version(self, version: int, limits: str) -> "ScheduleSpec":
+        """The same for a payload of another version of its type, and with the marks of its limits."""
+        return replace(self, lane=self.lane._replace(version=version, limits=limits))
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from typing import Any
 
 from pydantic_core import from_json
 
-from fairlead.core.limits import MOST_LIMITS, Limit, field_of, marks
+from fairlead.core.limits import MOST_LIMITS, Limit, declared_marks, field_of, marks
 from fairlead.core.model import JobType
 from fairlead.core.names import check_name
 from fairlead.errors import ConfigError, InvalidArguments
@@ -67,5 +67,4 @@ def registered_marks(job_type: JobType, payload: Mapping[str, Any], otherwise: s
                 f"the limit {limit['name']!r} of {job_type.name!r} has a key that only the handler's code can compute; "
                 "declare the key as the name of a field (key='account_id') to submit without the code"
             )
-    values = [(limit["name"], field_of(payload, limit["key"]) if limit["key"] else None) for limit in declared]
-    return marks(values, job_type.settings.get("needs") or [])
+    return declared_marks(declared, job_type.settings.get("needs") or [], payload)

@@ -168,7 +168,19 @@ def _late_target(spec: HandlerSpec, options: Options) -> Mapping[str, Any]:
     except InvalidArguments as error:
         known = ", ".join(late.FACTS)
         raise ConfigError(f"{spec.name!r} cannot be on_late: it may take {known}; {error}") from None
-    return late.target(spec.name, spec.version, spec.pool, takes)
+    _check_late_limits(spec)
+    limits = [limit.stored() for limit in spec.limits]
+    return late.target(spec.name, spec.version, spec.pool, takes, limits, spec.needs)
+
+
+def _check_late_limits(spec: HandlerSpec) -> None:
+    """The job that follows is made by the store, which has no code to compute a key with."""
+    for limit in spec.limits:
+        if callable(limit.key):
+            raise ConfigError(
+                f"{spec.name!r} cannot be on_late: the key of its limit {limit.name!r} is a function, and jobs that "
+                "follow on late ones are made without the code; declare the key as the name of a field (key='tenant')"
+            )
 
 
 def overridden(options: str | None, timeout: float | None, policies: Policies) -> tuple[float | None, Policies]:

@@ -54,7 +54,8 @@ def handler_schedule(
 ) -> ScheduleSpec:
     """A schedule of a handler, by default of the same name; the arguments are checked by its type hints."""
     bare = bare_schedule(name or handler.name, expression, handler.name, handler.version, handler.pool, tenant)
-    return on_terms(bare, terms, payload=handler.arguments.dump(payload or {}, limit))
+    text = handler.arguments.dump(payload or {}, limit)
+    return on_terms(bare.of_version(handler.version, handler.marks.of(text)), terms, payload=text)
 
 
 def on_terms(

@@ -6,6 +6,7 @@ from typing import Any
 from fairlead.core.late import ExpiredJob, follow_up
 from fairlead.stores import rows
 from fairlead.stores.enqueue import Ask, Step, job_row
+from fairlead.stores.lanes import ensure_lanes
 
 Script = Generator[Step | Ask, list[Any], None]
 
@@ -16,7 +17,7 @@ def follow_script(ids: Iterable[str]) -> Script:
     found = (yield Step("read_expired", batch)) if batch else []
     following = [job for row in found if (job := follow_up(_expired(row))) is not None]
     if following:
-        yield Step("insert_lanes", [rows.lane_row(lane) for lane in {job.lane for job in following}])
+        yield from ensure_lanes({job.lane for job in following})
         yield Step("insert_jobs", [job_row(job) for job in following])
 
 

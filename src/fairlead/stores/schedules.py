@@ -26,9 +26,11 @@ from fairlead.core.schedule import (
 from fairlead.stores import rows
 from fairlead.stores.dead_letters import append_script
 from fairlead.stores.enqueue import Ask, Step, job_row
+from fairlead.stores.lanes import ensure_lanes
 from fairlead.stores.statements import Script, Statements
 
 KEPT_FIRES = 100
+SCHEDULE_COLUMNS = 20
 
 
 class ScheduleVerbs(Statements):
@@ -45,12 +47,15 @@ class ScheduleVerbs(Statements):
 
     async def due_schedules(self, limit: int) -> list[DueSchedule]:
         """Active schedules whose next fire has come, the longest overdue first."""
-        return [DueSchedule(schedule_of(row), *row[19:22]) for row in await self._ask("due_schedules", limit=limit)]
+        return [
+            DueSchedule(schedule_of(row), *row[SCHEDULE_COLUMNS:])
+            for row in await self._ask("due_schedules", limit=limit)
+        ]
 
     async def see_schedule(self, name: str) -> DueSchedule | None:
         """One schedule, due or not, with the store's now and its jobs that have not ended."""
         found = await self._ask("see_schedule", schedule=name)
-        return DueSchedule(schedule_of(found[0]), *found[0][19:22]) if found else None
+        return DueSchedule(schedule_of(found[0]), *found[0][SCHEDULE_COLUMNS:]) if found else None
 
     async def next_fire(self) -> float | None:
         """Seconds until the next schedule is due."""
@@ -90,10 +95,10 @@ class ScheduleVerbs(Statements):
 
 def schedule_of(row: rows.Row) -> Schedule:
     """From the columns of read_schedules, list_schedules and due_schedules."""
-    (name, expression, zone, pool, tenant, type_, priority, version, payload, options, overlap, catch_up, window,
-     start_within, owner, state, own_version, handled_until, next_at) = row[:19]  # fmt: skip
+    (name, expression, zone, pool, tenant, type_, priority, version, limits, payload, options, overlap, catch_up,
+     window, start_within, owner, state, own_version, handled_until, next_at) = row[:SCHEDULE_COLUMNS]  # fmt: skip
     spec = ScheduleSpec(
-        name, expression, zone, Lane(pool, tenant, type_, Priority(priority), version), payload, options,
+        name, expression, zone, Lane(pool, tenant, type_, Priority(priority), version, limits), payload, options,
         Overlap(overlap), CatchUp(catch_up), window, start_within,
     )  # fmt: skip
     return Schedule(spec, owner, ScheduleState(state), own_version, handled_until, next_at)
@@ -138,8 +143,7 @@ def _record(fires: Sequence[tuple[str, Fire]]) -> Script[None]:
 
 def _insert(jobs: Sequence[NewJob]) -> Script[None]:
     if jobs:
-        lanes = sorted({job.lane for job in jobs}, key=lambda lane: lane.id)
-        yield Step("insert_lanes", [rows.lane_row(lane) for lane in lanes])
+        yield from ensure_lanes({job.lane for job in jobs})
         yield Step("insert_jobs", [job_row(job) for job in jobs])
 
 
@@ -157,6 +161,7 @@ def _schedule_row(schedule: Schedule) -> dict[str, Any]:
         "type": lane.type,
         "priority": int(lane.priority),
         "type_version": lane.version,
+        "limits": lane.limits,
         "payload": spec.payload,
         "options": spec.options,
         "overlap": spec.overlap.value,
