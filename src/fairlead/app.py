@@ -117,6 +117,7 @@ class App:
     ) -> HandlerDecorator:
         """Declare the handler of a job type: a coroutine function, or a function that runs in a thread.
 
+        Without `retry` and `timeout`, the pool says how often jobs are tried, and when they are stopped.
         `upgrade(payload, version)` turns a payload of an older version into the current one. `retry` is for errors of
         the handler's own; `policies` has those for other classes of failures, and `classify` the classes of exceptions.
         `needs` names what the handler depends on: while one of them is away its jobs wait without burning attempts.
@@ -132,7 +133,7 @@ class App:
                 pool=pool,
                 version=version,
                 timeout=timeout,
-                retry=retry or Retry(),
+                retry=retry,
                 retention=retention,
                 upgrade=upgrade,
                 policies=policies,

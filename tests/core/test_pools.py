@@ -85,7 +85,10 @@ def test_settings_from_controls() -> None:
     assert pools.get("mine") == Pool("mine")
 
 
-@pytest.mark.parametrize("wrong", [{"concurrency": 0}, {"longest": -1.0}, {"estimate": float("inf")}, {"wait": 0.0}])
+@pytest.mark.parametrize(
+    "wrong",
+    [{"concurrency": 0}, {"longest": -1.0}, {"estimate": float("inf")}, {"wait": 0.0}, {"attempts": 0}, {"timeout": 0}],
+)
 def test_nonsense_is_refused(wrong: dict[str, float]) -> None:
     with pytest.raises(ConfigError):
         Pool("mine").changed(wrong)

@@ -14,11 +14,13 @@ from typing import Any, NamedTuple
 
 from fairlead.core.controls import Controls
 from fairlead.core.names import check_name
+from fairlead.core.retry import MAX_ATTEMPTS
 from fairlead.core.runtimes import RunCount, longer_than, percentile
 from fairlead.errors import ConfigError
 
 POOL = "pool"  # the kind of control that pools are
 PLACE = "place"  # the kind of control that says which pool a type's future jobs go to
+CHANGEABLE = ("longest", "concurrency", "estimate", "wait", "attempts", "timeout")
 MOST_CONCURRENCY = 10_000
 VIOLATING_PART = 0.01
 VIOLATIONS = 100
@@ -35,13 +37,17 @@ class Pool:
     concurrency: int | None = None  # the slots of one worker that its jobs may take
     estimate: float = 10.0  # what a job is charged at first if its type never ran
     wait: float | None = None  # the longest that a job should wait
+    attempts: int | None = None  # how often a job is tried whose type declares no retry policy
+    timeout: float | None = None  # after which a run is stopped whose type declares no timeout
     shared_only: bool = False  # whether `concurrency` is for workers that serve other pools too
 
     def __post_init__(self) -> None:
         check_name("pool", self.name)
         if self.concurrency is not None and not 1 <= self.concurrency <= MOST_CONCURRENCY:
             raise ConfigError(f"a pool's concurrency must be between 1 and {MOST_CONCURRENCY}, not {self.concurrency}")
-        for name in ("longest", "estimate", "wait"):
+        if self.attempts is not None and not 1 <= self.attempts <= MAX_ATTEMPTS:
+            raise ConfigError(f"a pool's attempts must be between 1 and {MAX_ATTEMPTS}, not {self.attempts}")
+        for name in ("longest", "estimate", "wait", "timeout"):
             value = getattr(self, name)
             if value is not None and not 0 < value < 1e9:
                 raise ConfigError(f"a pool's {name} must be a duration above nothing, not {value!r}")
@@ -52,16 +58,16 @@ class Pool:
 
     def changed(self, value: Mapping[str, Any]) -> "Pool":
         """The pool with settings that were changed at run time."""
-        known = {name: value[name] for name in ("longest", "concurrency", "estimate", "wait") if name in value}
+        known = {name: value[name] for name in CHANGEABLE if name in value}
         return replace(self, shared_only=self.shared_only and "concurrency" not in known, **known)
 
 
 BUILT_IN = {
     pool.name: pool
     for pool in (
-        Pool("short", longest=1.0, estimate=10.0, wait=0.5),
-        Pool("medium", longest=60.0, concurrency=8, estimate=60.0, wait=5.0, shared_only=True),
-        Pool("long", concurrency=2, estimate=600.0, wait=60.0, shared_only=True),
+        Pool("short", longest=1.0, estimate=10.0, wait=0.5, attempts=5),
+        Pool("medium", longest=60.0, concurrency=8, estimate=60.0, wait=5.0, attempts=3, shared_only=True),
+        Pool("long", concurrency=2, estimate=600.0, wait=60.0, attempts=2, shared_only=True),
     )
 }
 BY_LENGTH = ("short", "medium", "long")

@@ -16,6 +16,7 @@ from fairlead.core.health import TYPE, breakers_of
 from fairlead.core.limits import Bound, Limit
 from fairlead.core.model import JobType
 from fairlead.core.names import check_name
+from fairlead.core.pools import BUILT_IN
 from fairlead.core.quarantine import Quarantine
 from fairlead.core.retry import Retry
 from fairlead.core.schedule import ScheduleSpec
@@ -43,6 +44,7 @@ class HandlerSpec:
     is_async: bool  # runs on the event loop rather than in a thread
     exact: bool = False  # far schedules are not spread
     fixed_pool: bool = False  # measured run times do not move it
+    usual_retry: bool = False  # no retry policy was declared: its pool says how often it is tried
     classes: tuple[Mapping[str, FailureClass], ...] = field(default=())  # by name of exception: the type's, the app's
     limits: tuple[Limit, ...] = ()
     needs: tuple[str, ...] = ()  # the dependencies it calls, for which its runs may fail
@@ -93,7 +95,7 @@ def declare(
     pool: str,
     version: int,
     timeout: Duration | None,
-    retry: Retry,
+    retry: Retry | None,
     retention: Duration | None,
     upgrade: Upgrade | None,
     policies: Mapping[FailureClass | str, Retry] | None = None,
@@ -121,12 +123,13 @@ def declare(
         pool=pool,
         version=version,
         timeout=None if timeout is None else seconds(timeout),
-        policies=checked_policies(retry, policies),
+        policies=checked_policies(retry or usual_retry(pool), policies),
         retention=None if retention is None else seconds(retention),
         upgrade=upgrade,
         is_async=inspect.iscoroutinefunction(function),
         exact=exact,
         fixed_pool=fixed_pool,
+        usual_retry=retry is None,
         classes=classes,
         limits=limits,
         needs=dependencies,
@@ -135,6 +138,12 @@ def declare(
         breakers=breakers_of(name, dependencies),
         budget=budget or RetryBudget(),
     )
+
+
+def usual_retry(pool: str) -> Retry:
+    """The policy of a type that declares none, as long as nobody has changed its pool."""
+    attempts = BUILT_IN[pool].attempts if pool in BUILT_IN else None
+    return Retry() if attempts is None else Retry(attempts=attempts)
 
 
 def class_table(classes: Classes) -> dict[str, FailureClass]:

@@ -27,6 +27,7 @@ from fairlead.worker.lost import LostRuns
 from fairlead.worker.runner import Runner
 from fairlead.worker.settler import Settler
 from fairlead.worker.slots import Slots
+from fairlead.worker.terms import Terms
 
 BATCH = 100
 TICK = 0.1
@@ -65,8 +66,11 @@ class Bench:
         self.controls = ControlView(store)
         self.breakers = Breakers(store, self.controls, app.telemetry)
         self.health = Health(app.registry, store, self.controls, self.breakers, app.telemetry, self._freed.set)
+        terms = Terms(self.controls.known)
+        self.controls.watchers.append(terms.follow)
         self._slots = Slots(
-            BATCH, app.registry, runner, lost, self.settler, self.health, app.telemetry, self._freed.set
+            BATCH, app.registry, runner, lost, self.settler, self.health, app.telemetry, self._freed.set,
+            terms=terms,
         )  # fmt: skip
 
     async def run(self, claims: list[Claim]) -> None:

@@ -39,6 +39,7 @@ from fairlead.worker.pace import Pace
 from fairlead.worker.runner import Runner
 from fairlead.worker.settler import Settler
 from fairlead.worker.slots import Slots
+from fairlead.worker.terms import Terms
 from fairlead.worker.tools import RunTools
 from fairlead.worker.trouble import Trouble
 
@@ -104,9 +105,11 @@ class Worker:
             store, self.info.id, frozenset(pools), registry, lambda pool: self.slots.in_hand(pool), frozenset(reserve),
             controls, breakers,
         )  # fmt: skip
-        tally = self._claimer.tally
+        tally, terms = self._claimer.tally, Terms(controls.known)
+        controls.watchers.append(terms.follow)
         self.slots = Slots(
-            slots, registry, runner, lost, self._settler, self._health, self._telemetry, self._on_freed, tally.ended
+            slots, registry, runner, lost, self._settler, self._health, self._telemetry, self._on_freed, tally.ended,
+            terms,
         )  # fmt: skip
         self._accounts = Accounts(store, self._claimer.queue, tally, frozenset(pools), self.slots.times, bool(reserve))
         self._claimer.on_long_jobs = self._accounts.hurry

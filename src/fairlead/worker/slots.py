@@ -10,6 +10,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from random import Random
 
+from fairlead.core.controls import Controls
 from fairlead.core.failure import FailureClass, Policies
 from fairlead.core.model import CancelRequest, Claim, Ending, ErrorInfo, Lane, Outcome
 from fairlead.core.settle import settle
@@ -20,6 +21,7 @@ from fairlead.worker.health import Health
 from fairlead.worker.lost import LostRuns
 from fairlead.worker.runner import Runner
 from fairlead.worker.settler import Settler
+from fairlead.worker.terms import Terms
 
 STOP_PATIENCE = 5.0
 ANY = Policies()
@@ -31,8 +33,8 @@ class Running:
 
     __slots__ = ("claim", "deadline", "patience", "policies", "spec", "started", "stopped_at", "stopped_by", "task")
 
-    def __init__(self, claim: Claim, spec: HandlerSpec) -> None:
-        timeout, self.policies = spec.timeout, spec.policies
+    def __init__(self, claim: Claim, spec: HandlerSpec, terms: Terms) -> None:
+        timeout, self.policies = terms.of(spec, claim.lane.pool)
         if claim.options is not None:
             timeout, self.policies = overridden(claim.options, timeout, self.policies)
         self.claim = claim
@@ -79,6 +81,7 @@ class Slots:
         telemetry: Telemetry,
         on_freed: Callable[[], None],
         on_ended: Callable[[Lane, float], None] = lambda lane, ran: None,
+        terms: Terms | None = None,
     ) -> None:
         self.size = size
         self.capacity = size
@@ -93,6 +96,7 @@ class Slots:
         self._telemetry = telemetry
         self._on_freed = on_freed
         self._on_ended = on_ended
+        self._terms = terms or Terms(Controls())
         self._random = Random()
         self._loop = asyncio.get_running_loop()
 
@@ -179,7 +183,7 @@ class Slots:
     def _fill(self) -> None:
         while self.waiting and len(self.running) < self.capacity:
             claim = self.waiting.popleft()
-            running = Running(claim, self._registry[claim.lane.type])
+            running = Running(claim, self._registry[claim.lane.type], self._terms)
             self.running[claim.id, claim.fence] = running
             running.task = self._loop.create_task(self._run(running))
 
