@@ -25,17 +25,21 @@ Run = tuple[float, float, str]
 
 
 async def test_no_limit_is_exceeded_at_any_instant_while_workers_are_killed(scene: Scene) -> None:
-    chance = Random(8)
+    await run_with_kills(scene, Random(8), 120, KILLS)
+
+
+async def run_with_kills(scene: Scene, chance: Random, jobs: int, kills: int, patience: float = 200.0) -> None:
+    """Run so many jobs under limits, kill a worker so often, and look at the history."""
     store = await scene.app.store()
     await set_limit(store, "tenant", "default", Operator("ada", "a test"), concurrent=TENANT)
-    keys = await enqueue(scene, chance, 120)
+    keys = await enqueue(scene, chance, jobs)
     died_at: dict[int, float] = {}
     crew = [scene.worker(f"worker-{number}", "--concurrency", "8") for number in range(3)]
     try:
-        for number in range(KILLS):
+        for number in range(kills):
             await killed_at_work(scene, crew, chance, died_at)
             crew.append(scene.worker(f"fresh-{number}", "--concurrency", "8"))
-        await scene.drained(patience=200)
+        await scene.drained(patience)
     finally:
         for worker in crew:
             worker.__exit__()
