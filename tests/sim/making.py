@@ -47,12 +47,14 @@ def delivered(findings: Findings, tier: str) -> float:
     return sum(one.delivered for one in tenants if one.tier == tier) / sum(one.delivered for one in tenants)
 
 
-def backlogged(tenants: int, durations: list[float], slots: int, workers: int, seed: int = 1) -> Scenario:
+def backlogged(
+    tenants: int, durations: list[float], slots: int, workers: int, seed: int = 1, window: int = 100
+) -> Scenario:
     """Tenants of mixed weights that always have work, one of each duration, all others of the longest.
 
-    The shorter its jobs, the less weight a tenant has, which keeps their number small. It is measured for 100 times the
-    longest mean, and workers look, tell and claim in proportion to it, so that what they know of each other is as old,
-    in jobs, as it would be with short ones.
+    The shorter its jobs, the less weight a tenant has, which keeps their number small. It is measured for `window` times
+    the longest mean, and workers look, tell and claim in proportion to it, so that what they know of each other is as
+    old, in jobs, as it would be with short ones.
     """
     longest = max(durations)
     plans = [
@@ -66,7 +68,7 @@ def backlogged(tenants: int, durations: list[float], slots: int, workers: int, s
         {f"t{number}": {"kind": "lognormal", "mean": mean, "sigma": 0.5} for number, mean in enumerate(durations)},
         slots,
         pool=pool,
-        length=120 * longest,
+        length=(20 + window) * longest,
         warm_up=20 * longest,
         seed=seed,
     )

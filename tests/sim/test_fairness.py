@@ -20,6 +20,11 @@ def test_thirty_tenants() -> None:
     check(simulate(backlogged(30, [0.01, 0.1, 1.0, 10.0, 100.0], slots=90, workers=3)))
 
 
+def test_four_times_as_many_tenants_as_slots() -> None:
+    """The window is one in which the least of them is entitled to a hundred jobs."""
+    check(simulate(backlogged(40, [0.1, 1.0, 10.0], slots=10, workers=2, window=1200)))
+
+
 def _steady_wait(noisy_jobs: int) -> float:
     tenants = [{"name": "steady", "rate": 20}, {"name": "others", "count": 8, "rate": 400}]
     noisy = [{"name": "noisy", "pattern": "at-once", "jobs": noisy_jobs, "begin": 15}] if noisy_jobs else []
