@@ -106,6 +106,13 @@ class JobsRecovered(Event):
 
 
 @dataclass(frozen=True, slots=True)
+class StraysReturned(Event):
+    """Jobs that the store had given to this worker in an answer that never arrived went back to their lanes."""
+
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
 class ScheduleFired(Event):
     """A fire of a recurring schedule made its job, `late` seconds after its time."""
 

@@ -36,6 +36,7 @@ from fairlead.telemetry.events import Telemetry
 from fairlead.worker.breakers import Breakers, Permit, spread
 from fairlead.worker.controls import ControlView
 from fairlead.worker.limits import LimitGate
+from fairlead.worker.strays import Strays
 
 FRESH = 0.25
 RECENT = 16
@@ -56,6 +57,7 @@ class Claimer:
         reserve: frozenset[str] = frozenset(),
         controls: ControlView | None = None,
         breakers: Breakers | None = None,
+        strays: Strays | None = None,
     ) -> None:
         self._store = store
         self._owner = owner
@@ -72,6 +74,7 @@ class Claimer:
         self.controls = self._control_view.known
         self.gate = LimitGate(specs)
         self._breakers = breakers or Breakers(store, self._control_view, Telemetry())
+        self._strays = strays or Strays(store, Telemetry())
         self._behind_breakers: list[ActiveLane] = []
         self._pool_settings = Pools(self.controls)
         self.queue = FairQueue(Tenants(self.controls).get)
@@ -211,19 +214,28 @@ class Claimer:
     async def _pop(self, grants: list[Grant]) -> list[Claim]:
         """Claim what was granted, as far as limits allow."""
         quotas = [Quota(grant.lane.id, grant.most, grant.since) for grant in grants]
-        lease = Lease(self._owner, str(uuid.uuid4()))
         if self.gate.rules.any:
-            return await self._claim_by_limits(quotas, {grant.lane.id: grant.lane for grant in grants}, lease)
-        return await self._store.claim(quotas, lease)
+            return await self._claim_by_limits(quotas, {grant.lane.id: grant.lane for grant in grants})
+        return await self._claim_plain(quotas)
 
-    async def _claim_by_limits(self, quotas: list[Quota], lanes: Mapping[int, Lane], lease: Lease) -> list[Claim]:
+    async def _claim_plain(self, quotas: list[Quota]) -> list[Claim]:
+        lease = self._new_lease()
+        with self._strays.doubting(lease):
+            return await self._store.claim(quotas, lease)
+
+    def _new_lease(self) -> Lease:
+        return Lease(self._owner, str(uuid.uuid4()))
+
+    async def _claim_by_limits(self, quotas: list[Quota], lanes: Mapping[int, Lane]) -> list[Claim]:
         """What was claimed without limits is not lost when the store goes away before the rest."""
         plain, wanted = self.gate.split(quotas, lanes.__getitem__)
-        claims = await self._store.claim(plain, lease) if plain else []
+        claims = await self._claim_plain(plain) if plain else []
         if not wanted:
             return claims
+        lease = self._new_lease()
         try:
-            answer = await self._store.claim_limited(wanted, self.gate.rules, lease)
+            with self._strays.doubting(lease):
+                answer = await self._store.claim_limited(wanted, self.gate.rules, lease)
         except StoreError:
             if not claims:
                 raise
