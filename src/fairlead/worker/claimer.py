@@ -37,6 +37,7 @@ from fairlead.worker.breakers import Breakers, Permit, spread
 from fairlead.worker.controls import ControlView
 from fairlead.worker.limits import LimitGate
 from fairlead.worker.strays import Strays
+from fairlead.worker.suspects import Suspects
 
 FRESH = 0.25
 RECENT = 16
@@ -58,6 +59,7 @@ class Claimer:
         controls: ControlView | None = None,
         breakers: Breakers | None = None,
         strays: Strays | None = None,
+        suspects: Suspects | None = None,
     ) -> None:
         self._store = store
         self._owner = owner
@@ -75,6 +77,9 @@ class Claimer:
         self.gate = LimitGate(specs)
         self._breakers = breakers or Breakers(store, self._control_view, Telemetry())
         self._strays = strays or Strays(store, Telemetry())
+        self._suspects = suspects
+        if suspects is not None:
+            suspects.on_change = self._distrust_view
         self._behind_breakers: list[ActiveLane] = []
         self._pool_settings = Pools(self.controls)
         self.queue = FairQueue(Tenants(self.controls).get)
@@ -89,7 +94,7 @@ class Claimer:
     def hint_controls(self) -> None:
         """Controls have changed: trust neither them nor the view."""
         self._control_view.distrust()
-        self._read_at = 0.0
+        self._distrust_view()
 
     async def take(self, free_slots: int) -> list[Claim]:
         """Claim up to so many jobs; none means that there is nothing for this worker now."""
@@ -105,6 +110,9 @@ class Claimer:
             await self._look()
         permitted = await self._claim_with_permits(free_slots) if self._behind_breakers else []
         return permitted or await self._claim_from_view(free_slots)
+
+    def _distrust_view(self) -> None:
+        self._read_at = 0.0
 
     def _view_is_old(self) -> bool:
         age = time.monotonic() - self._read_at
@@ -138,7 +146,7 @@ class Claimer:
         ours = [active for active in await self._store.active_lanes() if self._is_ours(active.lane)]
         if ours:
             await self._control_view.refresh()
-        gated = has_gates(self.controls)
+        gated = has_gates(self.controls) or bool(self._suspects)
         self.queue.update(self.gate.admit(item for item in ours if not gated or self._passes(item.lane)).values())
         self._behind_breakers = [item for item in ours if self._awaits_permit(item.lane)] if gated else []
         self._read_at = time.monotonic()
@@ -186,8 +194,11 @@ class Claimer:
         return self._passes(lane) and self.gate.is_open(lane)
 
     def _passes(self, lane: Lane) -> bool:
-        """Whether nobody has closed it, and no breaker is in its way."""
-        return not limiting(self.controls, self._specs[lane.type].breakers) and why_closed(lane, self.controls) is None
+        """Whether nobody has closed it, and no breaker is in its way or about to be."""
+        breakers = self._specs[lane.type].breakers
+        if limiting(self.controls, breakers) or (self._suspects is not None and self._suspects.hold(breakers)):
+            return False
+        return why_closed(lane, self.controls) is None
 
     def _awaits_permit(self, lane: Lane) -> bool:
         """Whether it is not closed, but behind a breaker that lets a few through."""

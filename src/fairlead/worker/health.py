@@ -29,6 +29,7 @@ from fairlead.telemetry.events import Telemetry, TypeQuarantined
 from fairlead.worker.breakers import Breakers
 from fairlead.worker.budgets import Budgets
 from fairlead.worker.controls import ControlView
+from fairlead.worker.suspects import Suspects
 from fairlead.worker.tally import GENERATION, Tally
 from fairlead.worker.trouble import Trouble
 
@@ -39,6 +40,7 @@ SETTLED = 0.5  # what has begun to fail is judged when all workers had time to a
 SUCCEEDED = Ending.SUCCEEDED
 FAILURES = (Ending.FAILED, Ending.TIMED_OUT)
 EXCUSED = Relief(excused=True)
+DECIDED = Sums(counted_for=SETTLED)  # an open breaker is counted no longer
 ADVICE = "find the cause in `fairlead dlq groups`, mend it, then run `fairlead quarantine release {}`"
 
 
@@ -61,6 +63,7 @@ class Health:
         self._telemetry = telemetry
         self._nudge = nudge
         self._tally = Tally()
+        self.suspects = Suspects(registry, self._tally)
         self._unsent: list[Count] = []
         self._troubled: frozenset[str] = frozenset()
         self._budgets = Budgets(registry.budget, view, self._tally, telemetry)
@@ -135,12 +138,23 @@ class Health:
             self._unsent = []
             await self._announce(counts)
             await self._decide(counted)
+        if len(self.suspects):
+            await self._judge_suspects()
         await self._breakers.settle()
+
+    async def _judge_suspects(self) -> None:
+        """Nothing of them is claimed, so nobody adds to their counts any more: these are asked for."""
+        counted = await self._store.health_counts()
+        judged = {name for name in self.suspects if counted.sums.get(name, DECIDED).counted_for >= SETTLED}
+        for name in judged & counted.sums.keys():
+            await self._consider_opening(name, counted.sums[name], counted.now)
+        self.suspects.clear(judged | self.suspects.overdue())
+        self._nudge()
 
     def _failed(self, claim: Claim, outcome: Outcome, names: tuple[str, ...]) -> Relief:
         for name in names:
             self._tally.bad[name] += 1
-            if self._tally.bad[name] == self._registry.breaker_of(name).minimum:
+            if self.suspects.consider(name) or self._tally.bad[name] == self._registry.breaker_of(name).minimum:
                 self._urgent.set()
         away = outcome.error is not None and outcome.error.failure is FailureClass.DEPENDENCY
         if away and limiting(self._view.known, names):

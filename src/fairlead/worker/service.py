@@ -104,7 +104,7 @@ class Worker:
         self._strays = Strays(store, self._telemetry)
         self._claimer = Claimer(
             store, self.info.id, frozenset(pools), registry, lambda pool: self.slots.in_hand(pool), frozenset(reserve),
-            controls, breakers, self._strays,
+            controls, breakers, self._strays, self._health.suspects,
         )  # fmt: skip
         tally = self._claimer.tally
         self.slots = Slots(
