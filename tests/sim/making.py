@@ -52,8 +52,8 @@ def backlogged(
 ) -> Scenario:
     """Tenants of mixed weights that always have work, one of each duration, all others of the longest.
 
-    The shorter its jobs, the less weight a tenant has, which keeps their number small. It is measured for `window` times
-    the longest mean, and workers look, tell and claim in proportion to it, so that what they know of each other is as
+    The shorter its jobs, the less weight a tenant has, which keeps their number small. It is measured for `window`
+    times the longest mean, and workers look, tell and claim in proportion to it: what they know of each other is as
     old, in jobs, as it would be with short ones.
     """
     longest = max(durations)
