@@ -5,7 +5,7 @@ from collections import Counter
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairlead.core.fairshare import AGEING, Balance, Charge, FairQueue, Grant, urgency
+from fairlead.core.fairshare import AGEING, BUNDLE, FEW, Balance, Charge, FairQueue, Grant, urgency
 from fairlead.core.model import ActiveLane, Lane, Priority
 from fairlead.core.tenancy import Tenant
 
@@ -268,6 +268,65 @@ def test_workers_that_exchange_their_charges_divide_by_weight_together(steps: li
     total = sum(turns.values())
     for name, share in (("a", 0.95 / 8), ("b", 0.95 / 4), ("d", 0.95 * 5 / 8), ("free", 0.05)):
         assert abs(turns[name] - total * share) <= 5
+
+
+def test_of_many_tenants_few_share_a_claim_and_all_get_the_same_in_the_end() -> None:
+    queue = FairQueue()
+    queue.update([active(f"t{number}") for number in range(200)])
+    turns: Counter[str] = Counter()
+    for _ in range(50):
+        grants = queue.allocate(160, lambda pool, job_type: 0.001)
+        assert len(grants) <= FEW
+        for grant in grants:
+            turns[grant.lane.tenant] += grant.most
+    assert set(turns.values()) == {40}
+
+
+def test_a_bundle_of_jobs_is_no_longer_than_a_moment() -> None:
+    queue = FairQueue()
+    queue.update([active(f"t{number}") for number in range(200)])
+    assert {grant.most for grant in queue.allocate(160, lambda pool, job_type: BUNDLE / 2)} == {2}
+    assert {grant.most for grant in queue.allocate(160, one_second)} == {1}
+
+
+@given(
+    st.lists(
+        st.tuples(
+            st.sampled_from(["allocate", "charge", "give back", "hear"]), st.integers(0, 99), st.floats(0.01, 50)
+        ),
+        max_size=60,
+    )
+)
+def test_the_next_slot_always_goes_to_the_least_virtual_time(steps: list[tuple[str, int, float]]) -> None:
+    """Whatever was charged and heard since, tenants that are not at the front included."""
+    names = [f"t{number}" for number in range(12)]
+    queue = FairQueue()
+    queue.update([active(name) for name in names])
+    used = dict.fromkeys(names, 0.0)
+    for what, number, amount in steps:
+        name = names[number % len(names)]
+        if what == "allocate":
+            (grant,) = queue.allocate(1, one_second)
+            assert used[grant.lane.tenant] <= min(used.values()) + 1e-3
+            used[grant.lane.tenant] += 1.0
+        elif what == "hear":
+            queue.tell()
+            used[name] += amount
+            queue.hear([Balance("default", name, used[name] / 10, 0.0)])  # tenants of this tier weigh 10
+        else:
+            change = amount if what == "charge" else -min(amount, used[name])
+            used[name] += change
+            queue.correct(active(name).lane, change, 0.0)
+
+
+def test_what_was_told_is_not_told_again() -> None:
+    queue = FairQueue()
+    queue.update([active("a"), active("b")])
+    queue.allocate(1, one_second)
+    assert [charge.account for charge in queue.tell()] == ["a"]
+    assert queue.tell() == []
+    queue.correct(active("b").lane, 1.0, 0.0)
+    assert "b" in {charge.account for charge in queue.tell()}
 
 
 def test_charges_that_could_not_be_told_are_told_next_time() -> None:
