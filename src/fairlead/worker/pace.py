@@ -1,22 +1,34 @@
-"""How many jobs beyond the free slots may be claimed, because they will start within moments anyway."""
+"""How many jobs beyond the free slots may be claimed, because they will start within moments anyway.
+
+They bridge the time that the next claim takes. More would only wait here instead of in the store, where a job that
+comes later may still go first because it is its tenant's turn.
+"""
 
 import time
 
-SOON = 0.1
+SOON = 0.1  # seconds, at most
+SOONEST = 0.01
+CLAIMS = 3  # as many as pass while the jobs claimed ahead find their slots
+KEPT = 0.8  # of the average, at each new claim
 SPAN = 0.5
 
 
 class Pace:
-    """The rate at which jobs end, over the last moments."""
+    """The rate at which jobs end, and what a claim takes, over the last moments."""
 
     def __init__(self) -> None:
         self._since = time.monotonic()
         self._ended = 0
         self._rate = 0.0
+        self._claim = SOON / CLAIMS
 
     def ended(self) -> None:
         """A job has ended."""
         self._ended += 1
+
+    def claimed(self, seconds: float) -> None:
+        """A claim took so long."""
+        self._claim = KEPT * self._claim + (1 - KEPT) * seconds
 
     def allowance(self, slots: int) -> int:
         """How many more jobs are sure to find a slot soon; never more than there are slots."""
@@ -24,4 +36,4 @@ class Pace:
         span = now - self._since
         if span > SPAN:
             self._rate, self._ended, self._since = self._ended / span, 0, now
-        return min(slots, int(self._rate * SOON))
+        return min(slots, int(self._rate * min(SOON, max(SOONEST, CLAIMS * self._claim))))

@@ -179,7 +179,9 @@ class Worker:
                 await _wait(self._freed, TICK)
                 continue
             try:
+                began = time.monotonic()
                 claims = await self._claimer.take(wanted)
+                self._pace.claimed(time.monotonic() - began)
             except StoreError as error:
                 await trouble.pause(error)
                 continue

@@ -7,7 +7,7 @@ cancellation: after a grace period its job is settled without it, and the slot i
 import asyncio
 import time
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from random import Random
 
 from fairlead.core.controls import Controls
@@ -119,8 +119,10 @@ class Slots:
             yield claim.lane, 0.0
 
     def admit(self, claims: list[Claim]) -> None:
-        """Start the jobs, or hold them until a slot is free."""
+        """Start the jobs, or hold them until a slot is free; of those that have to wait, tenants take turns."""
         self.waiting.extend(claims)
+        if len(self.waiting) > self.capacity - len(self.running):
+            self.waiting = in_turns(self.waiting)
         self._fill()
 
     def stop_overdue(self, now: float) -> None:
@@ -243,3 +245,19 @@ def _outcome_of_stop(running: Running) -> Outcome:
     if running.stopped_by is not None:
         return Outcome(running.stopped_by)
     return Outcome(Ending.FAILED, error=ErrorInfo("CancelledError", "the handler cancelled itself"))
+
+
+def in_turns(claims: Collection[Claim]) -> deque[Claim]:
+    """The claims in the order in which tenants take turns, each with its own in their order."""
+    by_tenant: dict[str, deque[Claim]] = {}
+    for claim in claims:
+        by_tenant.setdefault(claim.lane.tenant, deque()).append(claim)
+    if len(by_tenant) < 2:
+        return deque(claims)
+    ordered: deque[Claim] = deque()
+    while by_tenant:
+        for tenant, own in list(by_tenant.items()):
+            ordered.append(own.popleft())
+            if not own:
+                del by_tenant[tenant]
+    return ordered

@@ -1,0 +1,44 @@
+"""What a worker claims ahead, and in which order that starts."""
+
+import time
+
+import pytest
+
+from fairlead.core.model import Claim, Lane, Lease, Priority
+from fairlead.worker.pace import Pace
+from fairlead.worker.slots import in_turns
+
+
+def claim(name: str) -> Claim:
+    """A job whose tenant is the first letter of its name."""
+    lane = Lane("short", name[0], "work", Priority.DEFAULT, 1)
+    return Claim(name, lane, "{}", 1, 0, 1, 0.0, 0.0, None, None, None, Lease("w", "l"))
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        ("", ""),
+        ("a1 a2 a3", "a1 a2 a3"),
+        ("a1 a2 a3 a4 b1", "a1 b1 a2 a3 a4"),
+        ("a1 a2 b1 c1 c2 a3", "a1 b1 c1 a2 c2 a3"),
+    ],
+)
+def test_tenants_take_turns_and_each_keeps_its_order(given: str, expected: str) -> None:
+    assert [item.id for item in in_turns([claim(name) for name in given.split()])] == expected.split()
+
+
+@pytest.mark.parametrize(("takes", "ahead"), [(0.0001, 10), (0.02, 60), (5.0, 100)])
+def test_as_much_is_claimed_ahead_as_ends_in_the_time_of_a_few_claims(
+    monkeypatch: pytest.MonkeyPatch, takes: float, ahead: int
+) -> None:
+    now = 100.0
+    monkeypatch.setattr(time, "monotonic", lambda: now)
+    found = Pace()
+    for _ in range(100):
+        found.claimed(takes)
+    for _ in range(1000):
+        found.ended()
+    now += 1.0
+    assert found.allowance(slots=500) == pytest.approx(ahead, abs=1)
+    assert found.allowance(slots=5) == 5
