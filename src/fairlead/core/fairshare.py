@@ -139,8 +139,12 @@ class FairQueue:
 
     def give_back(self, grant: Grant, taken: int) -> None:
         """The lane had fewer jobs than were granted."""
-        slot_seconds = (grant.most - taken) * grant.cost
-        self.correct(grant.lane, -slot_seconds, -slot_seconds)
+        self.give_back_all([(grant, grant.most - taken)])
+
+    def give_back_all(self, rests: Iterable[tuple[Grant, int]]) -> None:
+        """Lanes had fewer jobs than were granted: so many are left of each grant."""
+        costs = ((grant.lane, -left * grant.cost) for grant, left in rests)
+        self.correct_all((lane, cost, cost) for lane, cost in costs)
 
     def correct(self, lane: Lane, slot_seconds: float, unearned: float) -> None:
         """Charge the lane's tenant, or give back if it is less than nothing, and change what is unearned of it."""
@@ -270,11 +274,12 @@ def _allocate_one(
     lane, since = path[-1].most_urgent()
     cost = estimate(lane.pool, lane.type)
     run = most if ahead >= most * cost else max(1, ceil(ahead / cost))
-    for share in path:
-        run = share.run_length(cost, run)
     above = path[-1].parent
     if above is not None and above.below > MANY:
-        run = max(run, min(most, bundle, int(BUNDLE / cost)))
+        run = max(1, min(most, bundle, int(BUNDLE / cost)))
+    else:
+        for share in path:
+            run = share.run_length(cost, run)
     for share in path:
         share.advance(run * cost)
     lane_id = lane.id

@@ -255,7 +255,8 @@ class Share:
         self.weight = self.weighed.get(self.standing, self.standing.weight)
 
     def _charge(self, slot_seconds: float) -> None:
-        self._weigh()
+        if self.parent is None or self.weighed is not self.parent.weights:
+            self._weigh()
         virtual = slot_seconds / self.weight
         self.virtual += virtual
         self.pending += virtual
@@ -276,7 +277,12 @@ class Share:
         self.parent.peak = max(self.parent.peak, self.earned)
 
     def _entry(self) -> Entry:
-        since = self.most_urgent().since if self.lanes else 0.0
+        since = 0.0
+        if len(self.lanes) == 1:
+            for active in self.lanes.values():
+                since = active.since
+        elif self.lanes:
+            since = self.most_urgent().since
         self.number = next(_numbers)
         self.placed = self.virtual
         return (self.virtual, since, self.number, self)

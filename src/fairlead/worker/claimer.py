@@ -262,21 +262,23 @@ class Claimer:
 
         One that is kept aside, since a limit is full, comes back by itself.
         """
-        taken = _by_lane(claims)
+        taken, rests = _by_lane(claims), []
         for grant in grants:
             lane_id = grant.lane.id
             count, last = taken.get(lane_id, NOTHING)
             self.tally.started(grant.lane, count, grant.cost)
             if count < grant.most:
-                self.queue.give_back(grant, count)
-                self.queue.drop(grant.lane)
+                rests.append((grant, grant.most - count))
             elif lane_id in self.gate.aside:
                 self.queue.drop(grant.lane)
             else:
                 self.queue.add(ActiveLane(grant.lane, last))
+        self.queue.give_back_all(rests)
+        for grant, _ in rests:
+            self.queue.drop(grant.lane)
         if any(grant.cost >= LONG for grant in grants) and claims:
             self.on_long_jobs()
-        self._remember([grant.lane for grant in grants if grant.lane.id in taken][-RECENT:])
+        self._remember([grant.lane for grant in grants[-RECENT:] if grant.lane.id in taken])
 
     def _remember(self, lanes: list[Lane]) -> None:
         """These had work lately."""
