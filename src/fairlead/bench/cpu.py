@@ -4,9 +4,11 @@ Unlike the clock on the wall it hardly depends on what else the machine does. Th
 `/proc`; where that cannot be done, because the server runs elsewhere, only this process is counted.
 """
 
+import gc
 import os
 import time
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from fairlead.bench.database import Database, PostgresDatabase
@@ -46,6 +48,19 @@ class Meter:
         with suppress(OSError):
             if (process / "comm").read_text().startswith("postgres"):
                 self._files[number] = os.open(process / "schedstat", os.O_RDONLY)
+
+
+@contextmanager
+def collecting_rarely() -> Iterator[None]:
+    """Collect garbage as rarely as worker processes do."""
+    before = gc.get_threshold()
+    gc.freeze()
+    gc.set_threshold(50_000, 20, 20)
+    try:
+        yield
+    finally:
+        gc.set_threshold(*before)
+        gc.unfreeze()
 
 
 def _seconds(file: int) -> float:

@@ -9,7 +9,7 @@ from statistics import fmean, median
 from typing import Any, NamedTuple
 
 from fairlead.bench.app import BenchApp
-from fairlead.bench.cpu import Meter
+from fairlead.bench.cpu import Meter, collecting_rarely
 from fairlead.bench.database import Database, PostgresDatabase, open_database
 from fairlead.bench.hold import measure_hold
 from fairlead.bench.place import Place, fresh
@@ -104,7 +104,7 @@ async def _measure(url: str, case: Case, jobs: int) -> dict[str, Any]:
             if case.series == "closed":
                 await _close(app, case.closed)
             field.fill(case)
-            with closing(Meter(database)) as meter:
+            with closing(Meter(database)) as meter, collecting_rarely():
                 rounds = await _rounds(store, app, field, jobs, meter)
     finally:
         database.close()
