@@ -25,7 +25,8 @@ class Blocking:
     def __init__(self, context: "Context") -> None:
         if _on_a_loop():
             raise ConfigError(
-                "ctx.blocking is for handlers in threads; a coroutine awaits ctx.once, ctx.progress or ctx.transaction"
+                "ctx.blocking is for handlers in threads; "
+                "in a coroutine await ctx.once, ctx.progress or ctx.transaction"
             )
         self._context = context
 
