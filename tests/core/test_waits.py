@@ -29,8 +29,8 @@ def test_percentiles_are_at_most_an_eighth_above_the_truth(values: list[float]) 
 def test_counts_of_two_workers_are_those_of_one(waits: list[tuple[str, float]], cut: int) -> None:
     def counted(part: list[tuple[str, float]]) -> list[WaitCount]:
         worker = Waits()
-        for wait in part:
-            worker.add(*wait)
+        for pool, seconds in part:
+            worker.begun.append((pool, 0.0, seconds))
         return worker.take()
 
     together, apart = counted(waits), counted(waits[:cut]) + counted(waits[cut:])
@@ -40,9 +40,9 @@ def test_counts_of_two_workers_are_those_of_one(waits: list[tuple[str, float]], 
 
 def test_what_nobody_heard_of_is_counted_again_once() -> None:
     waits = Waits()
-    waits.add("short", 1.0)
+    waits.begun.append(("short", 0.0, 1.0))
     lost = waits.take()
-    waits.add("short", 1.0)
+    waits.begun.append(("short", 0.0, 1.0))
     waits.put_back(lost)
     assert waits.take() == [WaitCount("short", bucket_of(1.0), 2)]
     assert waits.take() == []
@@ -51,7 +51,7 @@ def test_what_nobody_heard_of_is_counted_again_once() -> None:
 def test_of_very_many_at_once_a_sample_stands_for_all() -> None:
     waits = Waits()
     for _ in range(10 * SAMPLE):
-        waits.add("short", 0.5)
+        waits.begun.append(("short", 0.0, 0.5))
     (count,) = waits.take()
     assert 0.99 < count.starts / (10 * SAMPLE) < 1.01
 
@@ -66,6 +66,12 @@ def test_spreads_by_minute_are_in_order_and_nothing_has_none() -> None:
 
 
 def test_a_wait_that_a_clock_makes_negative_is_none() -> None:
-    waits = Waits()
-    waits.add("short", -3.0)
+    waits = Waits(ahead=lambda: -3.0)
+    waits.begun.append(("short", 0.0, 1.0))
     assert waits.take() == [WaitCount("short", bucket_of(0.0), 1)]
+
+
+def test_a_wait_is_measured_by_the_clock_of_the_store() -> None:
+    waits = Waits(ahead=lambda: 1_000_000.0)
+    waits.begun.append(("short", 1_000_002.0, 10.0))
+    assert waits.take() == [WaitCount("short", bucket_of(8.0), 1)]

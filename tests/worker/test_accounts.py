@@ -52,7 +52,7 @@ async def test_what_could_not_be_stored_is_stored_later() -> None:
     (grant,) = queue.allocate(1, tally.estimates.of)
     tally.started(grant.lane, 1, grant.cost)
     tally.ended(LANE, 3.0)
-    tally.waits.add("short", 1.0)
+    tally.waits.begun.append(("short", 0.0, 1.0))
     for _ in range(2):
         with pytest.raises(StoreUnavailable):
             await accounts.flush()

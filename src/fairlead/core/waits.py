@@ -3,7 +3,7 @@
 The buckets are those of core.runtimes: a percentile is at most 12.5 % above the truth and never below it.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple, TypeVar
 
 from fairlead.core.runtimes import bucket_of, percentile
@@ -33,22 +33,24 @@ class Spread(NamedTuple):
 
 
 class Waits:
-    """The waits that one worker has seen; the start of a job only appends to a list."""
+    """The waits that one worker has seen; the start of a job only appends to a list, `begun`.
 
-    def __init__(self) -> None:
-        self._begun: list[tuple[str, float]] = []
+    Of each job there is its pool, when it became ready by the store's clock, and when it was started by this process's;
+    `ahead` tells how far the store's clock is ahead of this process's.
+    """
+
+    def __init__(self, ahead: Callable[[], float] = lambda: 0.0) -> None:
+        self.begun: list[tuple[str, float, float]] = []
+        self.ahead = ahead
         self._counts: dict[tuple[str, int], int] = {}
-
-    def add(self, pool: str, seconds: float) -> None:
-        """A job was started that had waited so long."""
-        self._begun.append((pool, seconds))
 
     def sort(self) -> None:
         """Count what has begun since the last call."""
-        begun, self._begun = self._begun, []
-        each = 1 + len(begun) // SAMPLE
-        for pool, seconds in begun[::each]:
-            key = (pool, bucket_of(seconds))
+        each, ahead = 1 + len(self.begun) // SAMPLE, self.ahead()
+        sample = self.begun[::each]
+        self.begun.clear()
+        for pool, ready_at, started in sample:
+            key = (pool, bucket_of(started + ahead - ready_at))
             self._counts[key] = self._counts.get(key, 0) + each
 
     def take(self) -> list[WaitCount]:

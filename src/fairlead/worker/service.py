@@ -107,9 +107,10 @@ class Worker:
             controls, breakers,
         )  # fmt: skip
         tally = self._claimer.tally
+        tally.waits.ahead = lambda: controls.now - time.monotonic()
         self.slots = Slots(
             slots, registry, runner, lost, self._settler, self._health, self._telemetry, self._on_freed, tally.ended,
-            lambda lane, ready_at: tally.waits.add(lane.pool, controls.now - ready_at),
+            tally.waits.begun.append,
         )  # fmt: skip
         self._accounts = Accounts(store, self._claimer.queue, tally, frozenset(pools), self.slots.times, bool(reserve))
         self._claimer.on_long_jobs = self._accounts.hurry

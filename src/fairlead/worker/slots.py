@@ -79,7 +79,7 @@ class Slots:
         telemetry: Telemetry,
         on_freed: Callable[[], None],
         on_ended: Callable[[Lane, float], None] = lambda lane, ran: None,
-        on_started: Callable[[Lane, float], None] = lambda lane, ready_at: None,
+        on_started: Callable[[tuple[str, float, float]], None] = lambda began: None,
     ) -> None:
         self.size = size
         self.capacity = size
@@ -184,7 +184,7 @@ class Slots:
             running = Running(claim, self._registry[claim.lane.type])
             self.running[claim.id, claim.fence] = running
             running.task = self._loop.create_task(self._run(running))
-            self._on_started(claim.lane, claim.ready_at)
+            self._on_started((claim.lane.pool, claim.ready_at, running.started))
 
     async def _run(self, running: Running) -> None:
         claim = running.claim
