@@ -79,13 +79,13 @@ def _look_document(look: TypeLook) -> dict[str, Any]:
         "pool": look.type.pool,
         "place": look.place,
         "runs": look.runs and spread_document(look.runs),
+        "histogram": [bar._asdict() for bar in look.bars],
     }
 
 
 def _view_document(view: TypeView) -> dict[str, Any]:
     return {
         **_look_document(view.look),
-        "histogram": [bar._asdict() for bar in view.bars],
         "events": [_event_document(event) for event in view.events],
         "retries": document_of(policies_of(view.look.type)),
     }
@@ -121,7 +121,7 @@ def _print_view(view: TypeView) -> None:
     look = view.look
     moved = "" if look.place == look.type.pool else f", new jobs go to {look.place}"
     show(f"{plain(look.type.name)} (version {look.type.version}), pool {plain(look.type.pool)}{plain(moved)}")
-    _print_runs(look.runs, view.bars)
+    _print_runs(look.runs, look.bars)
     if view.events:
         _print_events(view.events)
     show(Text("\nattempts, if each failed at once", "bold"))

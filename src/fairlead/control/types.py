@@ -12,6 +12,7 @@ from datetime import datetime
 from fairlead.control.submit import placed, pools_of
 from fairlead.core.audit import AuditEntry
 from fairlead.core.model import JobType, instant
+from fairlead.core.pools import Pools
 from fairlead.core.runtimes import Bar, histogram
 from fairlead.core.waits import Spread, merged, spread
 from fairlead.ports.store import Store
@@ -22,11 +23,12 @@ MOST_EVENTS = 20
 
 @dataclass(frozen=True, slots=True)
 class TypeLook:
-    """A type, the pool that its new jobs go to, and how long its runs of the last day took."""
+    """A type, the pool that its new jobs go to, and how long its runs of the last day took, also as a histogram."""
 
     type: JobType
     place: str
     runs: Spread | None
+    bars: Sequence[Bar]
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,10 +45,9 @@ class TypeEvent:
 
 @dataclass(frozen=True, slots=True)
 class TypeView:
-    """A type with everything that a page shows of it; events are newest first."""
+    """A type with what was done to it, newest first."""
 
     look: TypeLook
-    bars: Sequence[Bar]
     events: Sequence[TypeEvent]
 
 
@@ -56,15 +57,20 @@ async def type_looks(store: Store, types: Iterable[JobType]) -> list[TypeLook]:
     for count in await store.run_counts(MEASURED):
         counts.setdefault(count.type, []).append((count.bucket, count.runs))
     pools = await pools_of(store)
-    return [TypeLook(item, placed(item, pools), spread(merged(counts.get(item.name, ())))) for item in types]
+    return [_look(item, pools, counts.get(item.name, ())) for item in types]
 
 
 async def type_view(store: Store, job_type: JobType) -> TypeView:
     """One type."""
-    counts = merged((count.bucket, count.runs) for count in await store.run_counts(MEASURED, job_type.name))
-    look = TypeLook(job_type, placed(job_type, await pools_of(store)), spread(counts))
+    counts = [(count.bucket, count.runs) for count in await store.run_counts(MEASURED, job_type.name)]
+    look = _look(job_type, await pools_of(store), counts)
     entries = await store.audit_about(f"type {job_type.name}", MOST_EVENTS)
-    return TypeView(look, histogram(counts), [event_of(entry) for entry in entries])
+    return TypeView(look, [event_of(entry) for entry in entries])
+
+
+def _look(job_type: JobType, pools: Pools, counts: Iterable[tuple[int, int]]) -> TypeLook:
+    runs = merged(counts)
+    return TypeLook(job_type, placed(job_type, pools), spread(runs), histogram(runs))
 
 
 def event_of(entry: AuditEntry) -> TypeEvent:

@@ -37,25 +37,26 @@ class Waits(Outgoing):
     minutes: list[MinuteDocument] = Field(description="Minutes in which something was started, oldest first.")
 
 
-class LookDocument(TypeDocument):
-    """A type, with what its runs of the last day took."""
-
-    place: str = Field(description="The pool that new jobs go to; measured run times may move it from `pool`.")
-    runs: SpreadDocument | None = Field(description=f"Run times of the last day. {ALL_TENANTS}")
-
-
-class Looks(Outgoing):
-    """All registered types."""
-
-    types: list[LookDocument]
-
-
 class BarDocument(Outgoing):
     """So many runs took from `begin` to less than `end` seconds."""
 
     begin: float
     end: float
     runs: int
+
+
+class LookDocument(TypeDocument):
+    """A type, with what its runs of the last day took."""
+
+    place: str = Field(description="The pool that new jobs go to; measured run times may move it from `pool`.")
+    runs: SpreadDocument | None = Field(description=f"Run times of the last day. {ALL_TENANTS}")
+    histogram: list[BarDocument] | None = Field(description=f"The same in bars, from short to long. {ALL_TENANTS}")
+
+
+class Looks(Outgoing):
+    """All registered types."""
+
+    types: list[LookDocument]
 
 
 class EventDocument(Outgoing):
@@ -70,29 +71,28 @@ class EventDocument(Outgoing):
 
 
 class ViewDocument(LookDocument):
-    """A type, with a histogram of the last day's run times, and what was done to it, newest first."""
+    """A type, with what was done to it, newest first."""
 
-    histogram: list[BarDocument] | None = Field(description=ALL_TENANTS)
     events: list[EventDocument] | None = Field(description=ALL_TENANTS)
 
 
 def look_document(look: TypeLook, is_bound: bool) -> LookDocument:
     """A type as it is listed."""
     shown = type_document(look.type).model_dump()
-    return LookDocument(**shown, place=look.place, runs=None if is_bound else _spread(look.runs))
+    bars = None if is_bound else [BarDocument(**bar._asdict()) for bar in look.bars]
+    return LookDocument(**shown, place=look.place, runs=None if is_bound else _spread(look.runs), histogram=bars)
 
 
 def view_document(view: TypeView, is_bound: bool) -> ViewDocument:
     """A type as it is shown."""
     shown = look_document(view.look, is_bound).model_dump()
     if is_bound:
-        return ViewDocument(**shown, histogram=None, events=None)
-    bars = [BarDocument(**bar._asdict()) for bar in view.bars]
+        return ViewDocument(**shown, events=None)
     events = [
         EventDocument(at=event.at, by=event.by, what=event.what, old=event.old, new=event.new, why=event.why)
         for event in view.events
     ]
-    return ViewDocument(**shown, histogram=bars, events=events)
+    return ViewDocument(**shown, events=events)
 
 
 def _spread(found: Spread | None) -> SpreadDocument | None:
