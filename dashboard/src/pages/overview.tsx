@@ -96,7 +96,7 @@ function merged(before: Minute[], newer: Minute[]): Minute[] {
 function Waiting({ waits }: { waits: Waits }) {
   return (
     <section class="panel" aria-label="Waits until the start">
-      <h2>Waits until the start, last {duration(waits.seconds)}</h2>
+      <h2>Waits until the start, last {Math.round(waits.seconds / 60)} minutes</h2>
       <dl class="facts big">
         {PERCENTILES.map(([name]) => (
           <div key={name}>

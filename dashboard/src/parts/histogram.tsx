@@ -9,15 +9,18 @@ export interface Bar {
   runs: number;
 }
 
+const FEW = 8; // that many fill the width; fewer keep their width
+
 export function Histogram({ runs, bars }: { runs: Spread; bars: Bar[] }) {
   const most = Math.max(...bars.map((bar) => bar.runs), 1);
+  const end = duration(bars[bars.length - 1]?.end ?? 0);
   const words = `half up to ${duration(runs.p50)}, 95 % up to ${duration(runs.p95)}, 99 % up to ${duration(runs.p99)}`;
   return (
     <figure>
       <figcaption>{count(runs.count)} runs in a day</figcaption>
       <svg
         class="histogram"
-        viewBox={`0 0 ${Math.max(bars.length, 8) * 10} 40`}
+        viewBox={`0 0 ${Math.max(bars.length, FEW) * 10} 40`}
         preserveAspectRatio="none"
         role="img"
         aria-label={`How long runs took: ${words}`}
@@ -32,8 +35,8 @@ export function Histogram({ runs, bars }: { runs: Spread; bars: Bar[] }) {
         })}
       </svg>
       <div class="ends" aria-hidden="true">
-        <span>{duration(bars[0]?.begin ?? 0)}</span>
-        <span>{bars.length >= 8 && duration(bars[bars.length - 1]?.end ?? 0)}</span>
+        <span>{duration(bars[0]?.begin ?? 0) + (bars.length < FEW ? ` to ${end}` : "")}</span>
+        {bars.length >= FEW && <span>{end}</span>}
       </div>
       <p class="faint">{words}</p>
     </figure>
