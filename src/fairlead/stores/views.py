@@ -3,6 +3,8 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
+from pydantic_core import to_json
+
 from fairlead.core.audit import AuditEntry
 from fairlead.core.model import JobRecord
 from fairlead.core.progress import RunReport
@@ -16,7 +18,8 @@ class ViewVerbs(Statements):
 
     async def report_progress(self, reports: Sequence[RunReport]) -> set[str]:
         """Keep the reports of runs that own their jobs; returns the ids of those."""
-        return {row[0] for row in await self._run_each("report_progress", [item._asdict() for item in reports])}
+        batch = to_json([item._asdict() for item in reports]).decode()
+        return {row[0] for row in await self._run("report_progress", rows=batch)}
 
     async def wait_counts(self, window: float) -> list[WaitCount]:
         """How long jobs waited that were started within the last so many seconds, oldest first."""
