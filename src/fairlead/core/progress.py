@@ -73,6 +73,8 @@ def _is_number(value: object) -> bool:
 
 def _line(text: str) -> str:
     """The text on one line that any database takes."""
+    if text.isprintable() and len(text) <= LONGEST_MESSAGE:
+        return text
     words = "".join(letter if letter.isprintable() else " " for letter in text[: LONGEST_MESSAGE + 1])
     line = " ".join(words.encode("utf-8", "backslashreplace").decode().split())
     return line if len(line) <= LONGEST_MESSAGE else line[: LONGEST_MESSAGE - 1] + "…"
