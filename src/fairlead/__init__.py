@@ -11,6 +11,7 @@ from fairlead.core.budget import RetryBudget
 from fairlead.core.failure import FailureClass
 from fairlead.core.limits import Limit
 from fairlead.core.model import AttemptRecord, DeadGroup, JobRecord, Page, Priority, Scope
+from fairlead.core.progress import Progress
 from fairlead.core.quarantine import Quarantine
 from fairlead.core.retry import Retry
 from fairlead.core.schedule import CatchUp, FireOutcome, Overlap, PastFire, ScheduleRecord, ScheduleState
@@ -88,6 +89,7 @@ __all__ = [
     "PayloadError",
     "PayloadTooLarge",
     "Priority",
+    "Progress",
     "Quarantine",
     "Refused",
     "RequestRefused",

@@ -51,6 +51,7 @@ BODIES: dict[tuple[str, str], Any] = {
     ("POST", "/v1/workers/{worker_id}/stop"): None,
     ("GET", "/v1/stats"): None,
     ("GET", "/v1/stats/history"): None,
+    ("GET", "/v1/stats/waits"): None,
     ("GET", "/v1/stats/stream"): None,
     ("GET", "/v1/tenants"): None,
     ("GET", "/v1/tenants/shares"): None,

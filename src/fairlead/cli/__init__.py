@@ -28,6 +28,7 @@ from fairlead.cli import (
     serve,
     simulate,
     tenants,
+    types,
     waiting,
 )
 from fairlead.errors import FairleadError
@@ -73,6 +74,7 @@ app = typer.Typer(
 job_commands = typer.Typer(help="Look at jobs and cancel them.", invoke_without_command=True)
 tenant_commands = typer.Typer(help="Look at tenants, and set their tiers and weights.", invoke_without_command=True)
 pool_commands = typer.Typer(help="Look at pools, and change them.", invoke_without_command=True)
+type_commands = typer.Typer(help="Look at job types and how long they run.", invoke_without_command=True)
 dead_letter_commands = typer.Typer(help="Look at dead letters, mend and replay them.", invoke_without_command=True)
 key_commands = typer.Typer(help="Make, list and revoke keys of the HTTP API.", invoke_without_command=True)
 
@@ -116,6 +118,12 @@ def start_tenants(context: typer.Context) -> None:
 @pool_commands.callback()
 def start_pools(context: typer.Context) -> None:
     """Look at pools, and change them."""
+    _help_without_command(context)
+
+
+@type_commands.callback()
+def start_types(context: typer.Context) -> None:
+    """Look at job types and how long they run."""
     _help_without_command(context)
 
 
@@ -199,6 +207,10 @@ app.add_typer(pool_commands, name="pools")
 pool_commands.command("list")(pools.list_pools)
 pool_commands.command("set")(pools.set_pool)
 pool_commands.command("reset")(pools.reset_pool)
+app.add_typer(type_commands, name="types")
+type_commands.command("list")(types.list_types)
+type_commands.command("show")(types.show_type)
+app.command()(types.waits)
 app.add_typer(key_commands, name="keys")
 key_commands.command()(keys.create)
 key_commands.command("list")(keys.list_all)

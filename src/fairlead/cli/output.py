@@ -16,6 +16,7 @@ from rich.table import Table
 from rich.text import Text
 
 from fairlead.core.model import AttemptRecord, ErrorInfo, JobRecord
+from fairlead.core.progress import Progress as JobProgress
 from fairlead.core.states import State
 from fairlead.core.timeline import Moment
 from fairlead.errors import (
@@ -152,6 +153,7 @@ def job_document(job: JobRecord) -> dict[str, Any]:
         "result": json_value(job.result),
         "error": error_document(job.error),
         "replays": job.replays,
+        "progress": progress_document(job.progress),
     }
 
 
@@ -180,6 +182,17 @@ def moment_document(step: Moment) -> dict[str, Any]:
         "by": step.by,
         "note": step.note,
         "error": error_document(step.error),
+    }
+
+
+def progress_document(found: JobProgress | None) -> Any:
+    """How far a run has come, in JSON."""
+    return found and {
+        "fraction": round(found.fraction, 6),
+        "done": found.done,
+        "total": found.total,
+        "message": found.message,
+        "at": json_moment(found.at),
     }
 
 

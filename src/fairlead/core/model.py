@@ -1,7 +1,6 @@
 """The words of Fairlead as data: what a job is to the client, to a worker and to the store.
 
-Instants are seconds since 1970 by the database's clock (float); durations are seconds. Only `Job` and `AttemptRecord`,
-which people read, turn them into datetimes.
+Instants are seconds since 1970 by the database's clock, durations are seconds; what people read has datetimes.
 """
 
 from collections.abc import Iterable, Mapping
@@ -13,6 +12,7 @@ from hashlib import blake2b
 from typing import Any, NamedTuple
 
 from fairlead.core.failure import FailureClass
+from fairlead.core.progress import Progress
 from fairlead.core.states import State
 from fairlead.errors import ConfigError
 
@@ -120,8 +120,7 @@ def distinct_lanes(jobs: Iterable[NewJob]) -> list[Lane]:
     last = None
     for job in jobs:
         if job.lane is not last:
-            last = job.lane
-            found[last] = None
+            found[last := job.lane] = None
     return list(found)
 
 
@@ -354,6 +353,7 @@ class JobRecord:
     parent: str | None
     replays: int = 0
     limits: str = ""
+    progress: Progress | None = None
 
 
 @dataclass(frozen=True, slots=True)

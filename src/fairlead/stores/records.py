@@ -27,12 +27,12 @@ from fairlead.core.states import State
 from fairlead.ports.store import Leadership, Promoted
 from fairlead.stores import rows
 from fairlead.stores.lanes import KnownLanes
-from fairlead.stores.statements import Statements
+from fairlead.stores.views import ViewVerbs
 
 Rows = list[Any]
 
 
-class RecordVerbs(Statements):
+class RecordVerbs(ViewVerbs):
     """The verbs, over the statements of a store."""
 
     def __init__(self) -> None:
@@ -111,7 +111,8 @@ class RecordVerbs(Statements):
     async def list_jobs(self, wanted: JobFilter, limit: int, cursor: str | None = None) -> Page:
         """Jobs, newest first."""
         found = await self._ask(rows.listing(wanted), limit=limit + 1, cursor=cursor, **rows.filter_row(wanted))
-        return rows.page_of(found, limit)
+        page = rows.page_of(found, limit)
+        return Page(await self._with_progress(page.jobs), page.cursor)
 
     async def count_jobs(self) -> dict[tuple[str, str], int]:
         """How many live jobs there are by (pool, state)."""

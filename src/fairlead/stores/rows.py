@@ -28,6 +28,7 @@ from fairlead.core.model import (
     WorkerRecord,
     instant,
 )
+from fairlead.core.progress import Progress
 from fairlead.core.states import State
 
 Row = Sequence[Any]
@@ -116,7 +117,7 @@ def job_of(row: Row) -> JobRecord:
     """From the columns of read_many and list_jobs."""
     (job_id, pool, tenant, type_, priority, version, state, payload, attempt, crashes, fence, created_at, run_at,
      not_after, started_at, finished_at, owner, result, error_type, message, key, options, parent, fingerprint,
-     replays, failure, limits) = row  # fmt: skip
+     replays, failure, limits) = row[:27]  # fmt: skip
     created, due = instant(created_at), instant(run_at)
     assert created
     assert due
@@ -145,7 +146,14 @@ def job_of(row: Row) -> JobRecord:
         parent=parent,
         replays=replays,
         limits=limits,
+        progress=progress_of(row[27:]),
     )
+
+
+def progress_of(row: Row) -> Progress | None:
+    """From (done, total, message, at), which are absent or null where nothing was reported."""
+    at = instant(row[3]) if row else None
+    return None if at is None else Progress(row[0], row[1], row[2], at)
 
 
 def page_of(found: Sequence[Row], limit: int) -> Page:

@@ -84,12 +84,14 @@ class Worker:
         self.is_dismissed = False
         self._pace = Pace()
         self._threads = ThreadPoolExecutor(slots, thread_name_prefix="fairlead-handler")
-        self._settler = Settler(store, self._telemetry, self._on_settled)
+        tools = RunTools(store, settings.result_limit)
+        self._progress = tools.progress
+        self._settler = Settler(store, self._telemetry, self._on_settled, self._progress)
         lost = LostRuns(self._telemetry)
         controls = ControlView(store)
         breakers = Breakers(store, controls, self._telemetry)
         self._health = Health(registry, store, controls, breakers, self._telemetry, self._news.set)
-        runner = Runner(self._threads, settings.result_limit, lost, RunTools(store, settings.result_limit))
+        runner = Runner(self._threads, settings.result_limit, lost, tools)
         self._waker = Waker(store)
         self._counts: Counter[State] = Counter()
         self.info = WorkerInfo(
@@ -107,8 +109,10 @@ class Worker:
             controls, breakers, self._strays, self._health.suspects,
         )  # fmt: skip
         tally = self._claimer.tally
+        tally.waits.ahead = lambda: controls.now - time.monotonic()
         self.slots = Slots(
-            slots, registry, runner, lost, self._settler, self._health, self._telemetry, self._on_freed, tally.ended
+            slots, registry, runner, lost, self._settler, self._health, self._telemetry, self._on_freed, tally.ended,
+            tally.waits.begun.append,
         )  # fmt: skip
         self._accounts = Accounts(store, self._claimer.queue, tally, frozenset(pools), self.slots.times, bool(reserve))
         self._claimer.on_long_jobs = self._accounts.hurry
@@ -133,6 +137,7 @@ class Worker:
             asyncio.create_task(self._accounts.run(), name="fairlead-accounts"),
             asyncio.create_task(self._cancels.run(), name="fairlead-cancels"),
             asyncio.create_task(self._health.run(), name="fairlead-health"),
+            asyncio.create_task(self._progress.run(), name="fairlead-progress"),
             asyncio.create_task(self._strays.run(), name="fairlead-strays"),
         ]
         feed = asyncio.create_task(self._work(), name="fairlead-feed")

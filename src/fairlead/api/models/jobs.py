@@ -19,6 +19,7 @@ from fairlead.api.models.common import (
     Text,
 )
 from fairlead.core.model import AttemptRecord, ErrorInfo, JobRecord
+from fairlead.core.progress import Progress
 from fairlead.core.states import State
 from fairlead.core.timeline import Moment
 from fairlead.handlers.options import Options, trace_of
@@ -160,6 +161,16 @@ class MomentDocument(Outgoing):
     error: ErrorDocument | None
 
 
+class ProgressDocument(Outgoing):
+    """How far the last run has come, as its handler said; without a total `done` is the fraction."""
+
+    fraction: float
+    done: float
+    total: float | None
+    message: str
+    at: datetime
+
+
 class JobDocument(Outgoing):
     """A job, live or finished."""
 
@@ -186,6 +197,7 @@ class JobDocument(Outgoing):
     parent: str | None
     replays: int
     traceparent: str | None
+    progress: ProgressDocument | None = Field(description="Null where the last run has reported none.")
 
 
 class JobDetail(JobDocument):
@@ -245,6 +257,7 @@ def job_fields(job: JobRecord) -> dict[str, Any]:
         "parent": job.parent,
         "replays": job.replays,
         "traceparent": trace_of(job.options),
+        "progress": progress_document(job.progress),
     }
 
 
@@ -280,6 +293,15 @@ def moment_document(moment: Moment) -> MomentDocument:
         by=moment.by,
         note=moment.note,
         error=error_document(moment.error),
+    )
+
+
+def progress_document(found: Progress | None) -> ProgressDocument | None:
+    """Progress as it is shown."""
+    if found is None:
+        return None
+    return ProgressDocument(
+        fraction=found.fraction, done=found.done, total=found.total, message=found.message, at=found.at
     )
 
 

@@ -169,6 +169,7 @@ def prune(prunable: Rows) -> Callable[[apsw.Connection, float], int]:
         removed = execute(connection, "prune_history", batch, now)
         execute(connection, "prune_attempts", batch, now)
         execute(connection, "prune_effects", batch, now)
+        execute(connection, "prune_progress", batch, now)
         return len(removed)
 
     return work
