@@ -5,6 +5,7 @@ from fairlead.client.handler import Call, Handler
 from fairlead.client.http import HTTPClient
 from fairlead.client.http_blocking import BlockingHTTPClient
 from fairlead.client.job import Job
+from fairlead.client.verify import verify_callback
 from fairlead.control.cancel import CancelCounts
 from fairlead.core.breaker import Breaker
 from fairlead.core.budget import RetryBudget
@@ -18,12 +19,17 @@ from fairlead.core.states import State
 from fairlead.core.timeline import Moment
 from fairlead.errors import (
     AccessDenied,
+    CallbackError,
+    CallbackNotFound,
+    CallbackRefused,
     ConfigError,
     DeadLetter,
     Discard,
+    EgressRefused,
     FairleadError,
     IllegalMove,
     InvalidArguments,
+    InvalidSignature,
     JobCancelled,
     JobFailed,
     JobNotDone,
@@ -45,6 +51,7 @@ from fairlead.errors import (
     StoreUnavailable,
     TenantQueueFull,
     TenantRateExceeded,
+    UnknownCallback,
     UnknownType,
     UnsafePayload,
 )
@@ -58,6 +65,9 @@ __all__ = [
     "BlockingHTTPClient",
     "Breaker",
     "Call",
+    "CallbackError",
+    "CallbackNotFound",
+    "CallbackRefused",
     "CancelCounts",
     "CatchUp",
     "ConfigError",
@@ -65,6 +75,7 @@ __all__ = [
     "DeadGroup",
     "DeadLetter",
     "Discard",
+    "EgressRefused",
     "FailureClass",
     "FairleadError",
     "FireOutcome",
@@ -72,6 +83,7 @@ __all__ = [
     "Handler",
     "IllegalMove",
     "InvalidArguments",
+    "InvalidSignature",
     "Job",
     "JobCancelled",
     "JobFailed",
@@ -108,7 +120,9 @@ __all__ = [
     "StoreUnavailable",
     "TenantQueueFull",
     "TenantRateExceeded",
+    "UnknownCallback",
     "UnknownType",
     "UnsafePayload",
     "__version__",
+    "verify_callback",
 ]

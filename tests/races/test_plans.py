@@ -68,7 +68,7 @@ from job limit 1500
 
 STATEMENTS = [
     "claim", "settle_succeeded", "settle_finish", "settle_return", "active_lanes", "promote", "lost",
-    "held", "read_many", "withdraw_finished", "due", "due_lanes", "promote_lanes", "late", "read_expired",
+    "held", "read_many", "withdraw_finished", "due", "due_lanes", "promote_lanes", "late", "read_ended",
     "request_cancel", "cancel_requests", "remember_effect",
     "due_schedules", "see_schedule", "trim_fires",
     "count_running", "amend_waiting", "count_ahead",

@@ -3,6 +3,7 @@
 import inspect
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -188,6 +189,12 @@ class Registry(Mapping[str, HandlerSpec]):
                     "handlers that share a limit declare it alike"
                 )
         self._specs[spec.name] = spec
+
+    def joined(self, spec: HandlerSpec) -> "Registry":
+        """A copy that has one more type; the rest is shared."""
+        more = copy(self)
+        more._specs = {**self._specs, spec.name: spec}
+        return more
 
     def add_schedule(self, spec: ScheduleSpec) -> None:
         """Enter a schedule; a name can be declared once."""

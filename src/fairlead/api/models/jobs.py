@@ -8,6 +8,7 @@ from pydantic_core import from_json
 
 from fairlead.api.models.common import (
     NUMBER_ONLY,
+    EndpointName,
     Id,
     Incoming,
     Instant,
@@ -44,6 +45,7 @@ class JobSubmission(Incoming):
     timeout: Annotated[float, Field(strict=True, gt=0, le=LONGEST_TIMEOUT)] | None = None
     attempts: Annotated[int, Field(ge=1, le=1_000), NUMBER_ONLY] | None = None
     parent: Id | None = None
+    callback: EndpointName | None = Field(None, description="The callback endpoint that is told how the job ends.")
 
     @model_validator(mode="after")
     def _fits_together(self) -> "JobSubmission":
@@ -69,6 +71,7 @@ class JobSubmission(Incoming):
             idempotency_window=self.idempotency_window,
             timeout=self.timeout,
             parent=self.parent,
+            callback=self.callback,
             trace=trace,
         )
 
