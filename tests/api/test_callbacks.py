@@ -116,6 +116,7 @@ async def test_a_job_names_its_endpoint(any_api: Api) -> None:
     await ask(any_api, "POST", "/v1/jobs", 422, json=job)
     await ask(any_api, "POST", "/v1/callbacks", 201, json={**MADE, "tenant": "acme"})
     job_id = (await ask(any_api, "POST", "/v1/jobs", 202, json=job))["id"]
+    assert (await ask(any_api, "GET", f"/v1/jobs/{job_id}"))["callback"] == "orders"
     batch = await ask(any_api, "POST", "/v1/jobs/batch", json={"jobs": [job, {**job, "callback": "bills"}]})
     assert [item["status"] for item in batch["results"]] == [202, 422]
     claimed = await claim_one(any_api.store, new_lease(), LANE)

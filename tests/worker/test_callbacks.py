@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import sys
 import time
 from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager
@@ -20,6 +21,7 @@ from fairlead.core.egress import EgressRules, networks
 from fairlead.core.model import JobFilter, JobRecord
 from fairlead.handlers.options import Options
 from fairlead.ports.store import Store
+from fairlead.worker.callbacks import with_deliveries
 from tests.support.receiver import Receiver, receiving
 from tests.worker.support import until
 
@@ -323,3 +325,12 @@ async def test_nobody_declares_submits_or_edits_deliveries(small_yard: Yard) -> 
     small_yard.receiver.answer("200 OK")
     await small_yard.app.replay(delivery.id, reason="mended")
     await until(lambda: len(small_yard.receiver.requests) == 2)
+
+
+async def test_without_what_it_needs_a_worker_delivers_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    async with App("sqlite:///:memory:") as app:
+        store = await app.store()
+        assert TYPE in with_deliveries(app.registry, store, app.settings)
+        assert TYPE not in app.registry
+        monkeypatch.setitem(sys.modules, "fairlead.worker.egress", None)
+        assert with_deliveries(app.registry, store, app.settings) is app.registry

@@ -19,6 +19,7 @@ from fairlead.api.models.common import (
     Seconds,
     Text,
 )
+from fairlead.core.callback import endpoint_named
 from fairlead.core.model import AttemptRecord, ErrorInfo, JobRecord
 from fairlead.core.states import State
 from fairlead.core.timeline import Moment
@@ -188,6 +189,7 @@ class JobDocument(Outgoing):
     idempotency_key: str | None
     parent: str | None
     replays: int
+    callback: str | None = Field(description="The callback endpoint that is told how it ends.")
     traceparent: str | None
 
 
@@ -247,6 +249,7 @@ def job_fields(job: JobRecord) -> dict[str, Any]:
         "idempotency_key": job.key,
         "parent": job.parent,
         "replays": job.replays,
+        "callback": endpoint_named(job.options or "{}"),
         "traceparent": trace_of(job.options),
     }
 
