@@ -13,14 +13,13 @@ from fairlead.core.callback import (
     KEPT_DELIVERIES,
     OF_JOBS,
     OPTION,
-    TYPE,
-    VERSION,
     CallbackEvent,
     Delivered,
     Endpoint,
     Secret,
+    delivery_lane,
 )
-from fairlead.core.model import Claim, Ending, Lane, NewJob, Priority
+from fairlead.core.model import Claim, Ending, NewJob
 from fairlead.core.states import State
 from fairlead.ports.store import Store
 from tests.contract.making import (
@@ -40,7 +39,6 @@ from tests.contract.world import World
 
 NOTE = AuditNote("ann@desk", "callbacks", "endpoint")
 OPTIONS = json.dumps({OPTION: "orders"})
-DELIVERIES = Lane("short", "acme", TYPE, Priority.DEFAULT, VERSION)
 
 
 def endpoint(owner: str = "acme", name: str = "orders", **fields: Any) -> Endpoint:
@@ -53,7 +51,10 @@ def tried(number: int) -> Delivered:
 
 
 async def deliveries(store: Store) -> list[Claim]:
-    return await claim(store, new_lease(), lane=DELIVERIES)
+    """What is to be delivered to the tenant's own endpoint and to the one for all."""
+    lanes = [delivery_lane(endpoint(owner), "acme") for owner in ("acme", EVERYONE)]
+    found = [await claim(store, new_lease(), lane=lane) for lane in lanes]
+    return sorted(found[0] + found[1], key=lambda item: item.id)
 
 
 def body_of(delivery: Claim) -> dict[str, Any]:
@@ -264,4 +265,4 @@ async def test_a_delivery_goes_to_the_pool_of_its_endpoint(world: World) -> None
     await enqueue_one(world.store, options=OPTIONS)
     await world.store.settle([done(await claim_one(world.store, new_lease()))])
     lanes = {item.lane for item in await world.store.active_lanes()}
-    assert lanes == {DELIVERIES._replace(pool="calls")}
+    assert lanes == {delivery_lane(endpoint(pool="calls"), "acme")}

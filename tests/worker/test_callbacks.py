@@ -1,6 +1,7 @@
 """Callbacks from end to end: a worker in this process, a receiver on loopback, on each kind of store."""
 
 import asyncio
+import contextlib
 import json
 import sys
 import time
@@ -15,6 +16,7 @@ from fairlead import App, Handler, InvalidSignature, Retry, State, verify_callba
 from fairlead.control import callbacks as control
 from fairlead.control.audit import Operator
 from fairlead.control.change import retry_job
+from fairlead.control.limits import remove_limit, set_limit
 from fairlead.control.submit import submit_registered
 from fairlead.core.callback import TYPE, Delivered, Endpoint
 from fairlead.core.egress import EgressRules, networks
@@ -90,13 +92,13 @@ async def eventually(look: Callable[[], Coroutine[Any, Any, bool]]) -> None:
 
 
 @asynccontextmanager
-async def open_yard(url: str, **settings: Any) -> AsyncIterator[Yard]:
+async def open_yard(url: str, worker: bool = True, **settings: Any) -> AsyncIterator[Yard]:
     async with receiving() as receiver:
         allowed: dict[str, Any] = {"callback_networks": ("127.0.0.0/8",), "callback_ports": (receiver.port,)}
         given = {"callback_http": True, "poll": 0.1, **allowed, **settings}
         async with App(url, **given) as app:
             yard = Yard(app, await app.store(), receiver)
-            async with app.worker():
+            async with app.worker() if worker else contextlib.nullcontext():
                 yield yard
 
 
@@ -270,6 +272,21 @@ async def test_an_end_in_the_handlers_own_transaction_is_told(postgres_url: str)
             await until(lambda: len(yard.receiver.requests) == 1, "the callback")
         told = json.loads(yard.receiver.requests[0].body)["data"]
         assert (told["id"], told["result"]) == (job.id, "booked")
+
+
+async def test_an_operator_can_limit_each_endpoint() -> None:
+    async with open_yard("sqlite:///:memory:", worker=False) as yard:
+        await yard.add("orders")
+        await yard.add("bills")
+        await set_limit(yard.store, "limit", f"{TYPE}=/orders", ANN, concurrent=0)
+        async with yard.app.worker():
+            await yard.greet.options(callback="orders").enqueue("ann")
+            other = await yard.greet.options(callback="bills").enqueue("ann")
+            await until(lambda: len(yard.receiver.requests) == 1, "the callback")
+            assert json.loads(yard.receiver.requests[0].body)["data"]["id"] == other.id
+            await set_limit(yard.store, "limit", TYPE, ANN, concurrent=1)
+            await remove_limit(yard.store, "limit", f"{TYPE}=/orders", ANN)
+            await until(lambda: len(yard.receiver.requests) == 2, "the callback that had to wait")
 
 
 async def test_a_recurring_schedule_can_ask_for_callbacks(small_yard: Yard) -> None:

@@ -2,7 +2,12 @@
 
 import asyncio
 import itertools
+import shutil
+import socket
+import ssl
+import subprocess
 from collections.abc import AsyncIterator, Sequence
+from pathlib import Path
 
 import pytest
 
@@ -141,6 +146,36 @@ async def test_the_certificate_is_asked_for_by_the_name_and_a_stranger_is_refuse
     assert b"hooks.example.org" in hello
 
 
+@pytest.fixture
+def certificate(tmp_path: Path) -> Path:
+    """A folder with a certificate for one name, and its key."""
+    if shutil.which("openssl") is None:
+        pytest.skip("openssl, which makes the certificate, is not installed")
+    made = ["-keyout", str(tmp_path / "key"), "-out", str(tmp_path / "certificate"), "-subj", "/CN=receiver"]
+    named = ["-addext", "subjectAltName=DNS:hooks.example.org", "-newkey", "rsa:2048", "-nodes", "-days", "2"]
+    subprocess.run(["openssl", "req", "-x509", *named, *made], check=True, capture_output=True, timeout=60)
+    return tmp_path
+
+
+async def test_a_certificate_has_to_be_for_the_name_whatever_the_address(certificate: Path) -> None:
+    serving = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    serving.load_cert_chain(certificate / "certificate", certificate / "key")
+    receiver = Receiver()
+    server = await asyncio.start_server(receiver.serve, "127.0.0.1", 0, ssl=serving)
+    port = server.sockets[0].getsockname()[1]
+    trusting = ssl.create_default_context(cafile=certificate / "certificate")
+    rules = EgressRules(networks(["127.0.0.1/32"]), frozenset({port}))
+    sender = Sender(rules, 30.0, answering(["127.0.0.1"]), trusting)
+    assert (await sender.post(f"https://hooks.example.org:{port}/", {}, b"{}")).status == 204
+    with pytest.raises(CallbackFailed, match="certificate"):
+        await sender.post(f"https://other.example.org:{port}/", {}, b"{}")
+    with pytest.raises(CallbackFailed, match="certificate"):
+        await sender.post(f"https://127.0.0.1:{port}/", {}, b"{}")
+    server.close()
+    await server.wait_closed()
+    assert len(receiver.requests) == 1
+
+
 async def test_a_receiver_that_says_nothing_is_given_up(canary: Receiver) -> None:
     asked = asyncio.Event()
 
@@ -195,8 +230,6 @@ async def test_nobody_listening_is_worth_another_try(canary: Receiver) -> None:
 
 
 async def test_a_name_that_does_not_exist_is_worth_another_try(canary: Receiver) -> None:
-    import socket
-
     async def fails(host: str, port: int) -> Sequence[str]:
         raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
 

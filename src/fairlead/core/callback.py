@@ -16,6 +16,7 @@ from enum import StrEnum
 from typing import Any, NamedTuple
 
 from fairlead.core.ids import derived_id
+from fairlead.core.limits import marks
 from fairlead.core.model import Lane, NewJob, Priority, instant
 from fairlead.core.names import check_name
 from fairlead.core.states import State
@@ -201,8 +202,13 @@ def delivery_job(
         "about": about,
         "body": body,
     }
-    lane = Lane(endpoint.pool, tenant, TYPE, Priority.DEFAULT, VERSION)
-    return NewJob(job_id, lane, json.dumps(payload), parent=about)
+    return NewJob(job_id, delivery_lane(endpoint, tenant), json.dumps(payload), parent=about)
+
+
+def delivery_lane(endpoint: Endpoint, tenant: str) -> Lane:
+    """The lane of a tenant's deliveries to an endpoint: one each, so that limits can be set for each of them."""
+    mark = marks([(TYPE, f"{endpoint.owner}/{endpoint.name}")], ())
+    return Lane(endpoint.pool, tenant, TYPE, Priority.DEFAULT, VERSION, mark)
 
 
 def event_body(event: CallbackEvent, moment: float, data: dict[str, Any], result: str | None = None) -> str:

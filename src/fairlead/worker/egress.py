@@ -71,11 +71,13 @@ class GuardedBackend(httpcore2.AsyncNetworkBackend):
 class Sender:
     """Sends bodies to URLs, under the rules of the settings."""
 
-    def __init__(self, rules: EgressRules, timeout: float, resolve: Resolve = resolve) -> None:
+    def __init__(
+        self, rules: EgressRules, timeout: float, resolve: Resolve = resolve, tls: ssl.SSLContext | None = None
+    ) -> None:
         self._rules = rules
         self._timeout = timeout
         self._resolve = resolve
-        self._tls: ssl.SSLContext | None = None
+        self._tls = tls
 
     async def post(self, url: str, headers: Mapping[str, str], body: bytes) -> Answer:
         """Post a body; EgressRefused if it may not go there, CallbackFailed if nobody took it in time."""
@@ -97,8 +99,9 @@ class Sender:
         wanted = httpcore2.URL(scheme=parts.scheme, host=parts.host, port=parts.port, target=parts.path)
         sent = {"host": _host_header(parts), **headers, **OWN_HEADERS}
         backend = GuardedBackend(self._rules, self._resolve)
+        tls = await self._context() if parts.scheme == "https" else None
         async with (
-            httpcore2.AsyncConnectionPool(ssl_context=self._context(), network_backend=backend) as connections,
+            httpcore2.AsyncConnectionPool(ssl_context=tls, network_backend=backend) as connections,
             connections.stream("POST", wanted, headers=list(sent.items()), content=body) as answer,
         ):
             given = {name.lower(): value for name, value in answer.headers}
@@ -106,9 +109,10 @@ class Sender:
         after = given.get(b"retry-after")
         return answer.status, None if after is None else after[:100].decode("ascii", "replace")
 
-    def _context(self) -> ssl.SSLContext:
+    async def _context(self) -> ssl.SSLContext:
+        """What certificates are checked by; reading all that are trusted takes long enough to do it elsewhere."""
         if self._tls is None:
-            self._tls = ssl.create_default_context()
+            self._tls = await asyncio.to_thread(httpcore2.default_ssl_context)
         return self._tls
 
 
