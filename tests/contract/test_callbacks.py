@@ -260,6 +260,21 @@ async def test_a_large_result_is_left_out_and_a_deep_one_is_not_read(world: Worl
     assert '"result":[[[[' in json.loads(deep.payload)["body"]
 
 
+async def test_a_lane_that_was_to_be_removed_is_kept_for_a_new_delivery(world: World) -> None:
+    await world.store.add_callback(endpoint(), NOTE)
+    for _ in range(2):
+        job = await enqueue_one(world.store, options=OPTIONS)
+        assert await world.store.settle([done(await claim_one(world.store, new_lease()))]) == {job.id}
+        (delivery,) = await deliveries(world.store)
+        await world.store.settle([done(delivery)])
+        await world.store.prune_limits(50.0, 10)  # notes that the lane is idle
+        world.advance(30)
+    world.advance(10)
+    await world.store.prune_limits(50.0, 10)
+    record = await world.store.read(delivery.id)
+    assert record is not None
+
+
 async def test_a_delivery_goes_to_the_pool_of_its_endpoint(world: World) -> None:
     await world.store.add_callback(endpoint(pool="calls"), NOTE)
     await enqueue_one(world.store, options=OPTIONS)

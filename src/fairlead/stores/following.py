@@ -13,6 +13,7 @@ from fairlead.core.states import State
 from fairlead.stores import rows
 from fairlead.stores.callbacks import endpoint_of
 from fairlead.stores.enqueue import Ask, Step, job_row
+from fairlead.stores.lanes import ensure_lanes
 
 Script = Generator[Step | Ask, list[Any], None]
 
@@ -24,7 +25,7 @@ def follow_script(ids: Iterable[str]) -> Script:
     following = [job for row in found if (job := _after_expiry(row)) is not None]
     following += yield from _deliveries([_ended(row) for row in found if wants_callback(row[13])])
     if following:
-        yield Step("insert_lanes", [rows.lane_row(lane) for lane in {job.lane for job in following}])
+        yield from ensure_lanes({job.lane for job in following})
         yield Step("insert_jobs", [job_row(job) for job in following])
 
 
