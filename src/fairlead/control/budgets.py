@@ -22,11 +22,12 @@ class BudgetStatus:
     ratio: float | None
     floor: int
     window: float
+    beyond: str
     own: bool  # set for this tenant, not by the application
 
     @property
     def used_up(self) -> bool:
-        """Whether further retries are delayed."""
+        """Whether further retries are refused, or delayed."""
         return self.retries >= self.allowed
 
 
@@ -67,5 +68,13 @@ async def _declared(store: Store) -> RetryBudget:
 
 def _status(tenant: str, policy: RetryBudget, sums: Sums, own: bool) -> BudgetStatus:
     return BudgetStatus(
-        tenant, sums.good, sums.bad, allowed(policy, sums), policy.ratio, policy.floor, seconds(policy.window), own
+        tenant,
+        sums.good,
+        sums.bad,
+        allowed(policy, sums),
+        policy.ratio,
+        policy.floor,
+        seconds(policy.window),
+        policy.beyond,
+        own,
     )
