@@ -82,10 +82,10 @@ class Sender:
     async def post(self, url: str, headers: Mapping[str, str], body: bytes) -> Answer:
         """Post a body; EgressRefused if it may not go there, CallbackFailed if nobody took it in time."""
         started = time.monotonic()
-        target_of(url, self._rules)
+        target = target_of(url, self._rules)
         try:
             async with asyncio.timeout(self._timeout):
-                status, retry_after = await self._exchange(url, headers, body)
+                status, retry_after = await self._exchange(target, headers, body)
         except TimeoutError:
             raise CallbackFailed(f"no answer within {self._timeout:g} s") from None
         except socket.gaierror as error:
@@ -94,15 +94,14 @@ class Sender:
             raise CallbackFailed(f"{type(error).__name__}: {str(error)[:200] or 'the connection failed'}") from None
         return Answer(status, retry_after, time.monotonic() - started)
 
-    async def _exchange(self, url: str, headers: Mapping[str, str], body: bytes) -> tuple[int, str | None]:
-        parts = target_of(url, self._rules)
-        wanted = httpcore2.URL(scheme=parts.scheme, host=parts.host, port=parts.port, target=parts.path)
-        sent = {"host": _host_header(parts), **headers, **OWN_HEADERS}
+    async def _exchange(self, target: Target, headers: Mapping[str, str], body: bytes) -> tuple[int, str | None]:
+        url = httpcore2.URL(scheme=target.scheme, host=target.host, port=target.port, target=target.path)
+        sent = {"host": _host_header(target), **headers, **OWN_HEADERS}
         backend = GuardedBackend(self._rules, self._resolve)
-        tls = await self._context() if parts.scheme == "https" else None
+        tls = await self._context() if target.scheme == "https" else None
         async with (
             httpcore2.AsyncConnectionPool(ssl_context=tls, network_backend=backend) as connections,
-            connections.stream("POST", wanted, headers=list(sent.items()), content=body) as answer,
+            connections.stream("POST", url, headers=list(sent.items()), content=body) as answer,
         ):
             given = {name.lower(): value for name, value in answer.headers}
             await _read(answer)
