@@ -177,10 +177,7 @@ async def test_a_certificate_has_to_be_for_the_name_whatever_the_address(certifi
 
 
 async def test_a_receiver_that_says_nothing_is_given_up(canary: Receiver) -> None:
-    asked = asyncio.Event()
-
     async def listen(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        asked.set()
         await reader.read()
         writer.close()
 
@@ -189,7 +186,6 @@ async def test_a_receiver_that_says_nothing_is_given_up(canary: Receiver) -> Non
     sender = Sender(EgressRules(networks(["127.0.0.1/32"]), frozenset({port}), http=True), 0.2)
     with pytest.raises(CallbackFailed, match=r"no answer within 0\.2 s"):
         await sender.post(f"http://127.0.0.1:{port}/", {}, b"{}")
-    assert asked.is_set()
     server.close()
     await server.wait_closed()
 
