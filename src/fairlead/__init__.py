@@ -5,6 +5,7 @@ from fairlead.client.handler import Call, Handler
 from fairlead.client.http import HTTPClient
 from fairlead.client.http_blocking import BlockingHTTPClient
 from fairlead.client.job import Job
+from fairlead.client.verify import verify_callback
 from fairlead.control.cancel import CancelCounts
 from fairlead.core.breaker import Breaker
 from fairlead.core.budget import RetryBudget
@@ -19,12 +20,17 @@ from fairlead.core.states import State
 from fairlead.core.timeline import Moment
 from fairlead.errors import (
     AccessDenied,
+    CallbackError,
+    CallbackNotFound,
+    CallbackRefused,
     ConfigError,
     DeadLetter,
     Discard,
+    EgressRefused,
     FairleadError,
     IllegalMove,
     InvalidArguments,
+    InvalidSignature,
     JobCancelled,
     JobFailed,
     JobNotDone,
@@ -46,6 +52,7 @@ from fairlead.errors import (
     StoreUnavailable,
     TenantQueueFull,
     TenantRateExceeded,
+    UnknownCallback,
     UnknownType,
     UnsafePayload,
 )
@@ -59,6 +66,9 @@ __all__ = [
     "BlockingHTTPClient",
     "Breaker",
     "Call",
+    "CallbackError",
+    "CallbackNotFound",
+    "CallbackRefused",
     "CancelCounts",
     "CatchUp",
     "ConfigError",
@@ -66,6 +76,7 @@ __all__ = [
     "DeadGroup",
     "DeadLetter",
     "Discard",
+    "EgressRefused",
     "FailureClass",
     "FairleadError",
     "FireOutcome",
@@ -73,6 +84,7 @@ __all__ = [
     "Handler",
     "IllegalMove",
     "InvalidArguments",
+    "InvalidSignature",
     "Job",
     "JobCancelled",
     "JobFailed",
@@ -110,7 +122,9 @@ __all__ = [
     "StoreUnavailable",
     "TenantQueueFull",
     "TenantRateExceeded",
+    "UnknownCallback",
     "UnknownType",
     "UnsafePayload",
     "__version__",
+    "verify_callback",
 ]

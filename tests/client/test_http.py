@@ -25,6 +25,7 @@ from fairlead import (
     RequestRefused,
     State,
     StoreUnavailable,
+    UnknownCallback,
     UnknownType,
 )
 from fairlead.client import http
@@ -141,6 +142,8 @@ async def test_waiting_cancelling_hastening(client: HTTPClient) -> None:
 async def test_errors_are_those_of_the_in_process_client(api: Api, client: HTTPClient) -> None:
     with pytest.raises(UnknownType):
         await client.enqueue("nope")
+    with pytest.raises(UnknownCallback):
+        await client.enqueue("mail", {"to": "ann"}, callback="orders")
     with pytest.raises(JobNotFound):
         await client.read("nope")
     with pytest.raises(JobNotFound):

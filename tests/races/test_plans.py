@@ -73,7 +73,7 @@ select id, shard, fence, 0.5, null, 'half of it', now() from job where fence > 0
 
 STATEMENTS = [
     "claim", "settle_succeeded", "settle_finish", "settle_return", "active_lanes", "promote", "lost",
-    "held", "read_many", "withdraw_finished", "due", "due_lanes", "promote_lanes", "late", "read_expired",
+    "held", "read_many", "withdraw_finished", "due", "due_lanes", "promote_lanes", "late", "read_ended",
     "request_cancel", "cancel_requests", "remember_effect", "report_progress", "read_progress",
     "due_schedules", "see_schedule", "trim_fires",
     "count_running", "amend_waiting", "count_ahead",

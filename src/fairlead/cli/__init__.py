@@ -11,6 +11,7 @@ from fairlead.cli import (
     bench,
     breakers,
     budgets,
+    callbacks,
     cancel,
     dead_letters,
     enqueue,
@@ -83,6 +84,7 @@ backpressure_commands = typer.Typer(help="Bound what is submitted.", invoke_with
 breaker_commands = typer.Typer(help="Look at circuit breakers, open and close them.", invoke_without_command=True)
 quarantine_commands = typer.Typer(help="Job types that wait until somebody has a look.", invoke_without_command=True)
 budget_commands = typer.Typer(help="How many retries tenants may have.", invoke_without_command=True)
+callback_commands = typer.Typer(help="Endpoints that are told how jobs ended.", invoke_without_command=True)
 schedule_commands = typer.Typer(help="Look at recurring schedules and change them.", invoke_without_command=True)
 
 
@@ -169,6 +171,12 @@ def start_budgets(context: typer.Context) -> None:
     _help_without_command(context)
 
 
+@callback_commands.callback()
+def start_callbacks(context: typer.Context) -> None:
+    """Endpoints that are told how jobs ended."""
+    _help_without_command(context)
+
+
 @schedule_commands.callback()
 def start_schedules(context: typer.Context) -> None:
     """Look at recurring schedules and change them."""
@@ -249,6 +257,17 @@ app.add_typer(budget_commands, name="budgets")
 budget_commands.command("list")(budgets.list_budgets)
 budget_commands.command("set")(budgets.set_budget)
 budget_commands.command("reset")(budgets.reset_budget)
+app.add_typer(callback_commands, name="callbacks")
+callback_commands.command("list")(callbacks.list_callbacks)
+callback_commands.command()(callbacks.add)
+callback_commands.command()(callbacks.change)
+callback_commands.command()(callbacks.rotate)
+callback_commands.command()(callbacks.enable)
+callback_commands.command()(callbacks.disable)
+callback_commands.command()(callbacks.remove)
+callback_commands.command("test")(callbacks.send_test)
+callback_commands.command("log")(callbacks.log)
+callback_commands.command()(callbacks.redeliver)
 app.command()(audit.audit)
 app.command()(retry_preview.retry_preview)
 app.command()(operate.workers)

@@ -20,6 +20,7 @@ from fairlead.core.progress import Progress as JobProgress
 from fairlead.core.states import State
 from fairlead.core.timeline import Moment
 from fairlead.errors import (
+    CallbackNotFound,
     FairleadError,
     JobNotFound,
     ScheduleNotFound,
@@ -35,12 +36,13 @@ EXIT_CODES: tuple[tuple[type[FairleadError], int], ...] = (
     (JobNotFound, 3),
     (ScheduleNotFound, 3),
     (UnknownType, 3),
+    (CallbackNotFound, 3),
     (StoreUnavailable, 4),
     (SchemaMismatch, 5),
     (FairleadError, 1),
 )
 EXIT_CODES_HELP = (
-    "Exit codes: 0 done; 1 refused or failed; 2 wrong usage; 3 no such job, job type or schedule; "
+    "Exit codes: 0 done; 1 refused or failed; 2 wrong usage; 3 no such job, job type, schedule or callback; "
     "4 the database cannot be reached; 5 the database has another schema; 130 stopped with Ctrl-C."
 )
 

@@ -3,7 +3,7 @@
 Instants are seconds since 1970 by the database's clock, durations are seconds; what people read has datetimes.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from enum import IntEnum, StrEnum
@@ -114,16 +114,6 @@ class NewJob:
         )
 
 
-def distinct_lanes(jobs: Iterable[NewJob]) -> list[Lane]:
-    """The lanes of these jobs; neighbours mostly share one, which is not looked at twice."""
-    found: dict[Lane, None] = {}
-    last = None
-    for job in jobs:
-        if job.lane is not last:
-            found[last := job.lane] = None
-    return list(found)
-
-
 class Enqueued(NamedTuple):
     """What became of a submission: the id it has in the store, whether that job was there before, or was shed."""
 
@@ -208,6 +198,7 @@ class Held(NamedTuple):
     age: float
     hold: Hold
     cancel: CancelRequest | None = None
+    options: str | None = None
 
 
 class Ending(StrEnum):
@@ -263,6 +254,7 @@ class Settlement:
     delay: float = 0.0
     result: str | None = None
     error: ErrorInfo | None = None
+    calls_back: bool = False  # the job wants somebody told when it ends
 
     @property
     def recorded(self) -> bool:

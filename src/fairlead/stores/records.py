@@ -63,7 +63,7 @@ class RecordVerbs(ViewVerbs):
         """Jobs that have not started although their not_after has passed, the longest late first."""
         found = await self._ask("late", limit=limit)
         held = await self._held(found)
-        return [Late(job, row[12]) for job, row in zip(held, found, strict=True)]
+        return [Late(job, row[13]) for job, row in zip(held, found, strict=True)]
 
     async def due(self, limit: int) -> Due:
         """The first `limit` jobs that are due, by lane, and when the next will be."""

@@ -8,6 +8,7 @@ from pydantic_core import from_json
 
 from fairlead.api.models.common import (
     NUMBER_ONLY,
+    EndpointName,
     Id,
     Incoming,
     Instant,
@@ -18,6 +19,7 @@ from fairlead.api.models.common import (
     Seconds,
     Text,
 )
+from fairlead.core.callback import endpoint_named
 from fairlead.core.model import AttemptRecord, ErrorInfo, JobRecord
 from fairlead.core.progress import Progress
 from fairlead.core.states import State
@@ -45,6 +47,7 @@ class JobSubmission(Incoming):
     timeout: Annotated[float, Field(strict=True, gt=0, le=LONGEST_TIMEOUT)] | None = None
     attempts: Annotated[int, Field(ge=1, le=1_000), NUMBER_ONLY] | None = None
     parent: Id | None = None
+    callback: EndpointName | None = Field(None, description="The callback endpoint that is told how the job ends.")
 
     @model_validator(mode="after")
     def _fits_together(self) -> "JobSubmission":
@@ -70,6 +73,7 @@ class JobSubmission(Incoming):
             idempotency_window=self.idempotency_window,
             timeout=self.timeout,
             parent=self.parent,
+            callback=self.callback,
             trace=trace,
         )
 
@@ -196,6 +200,7 @@ class JobDocument(Outgoing):
     idempotency_key: str | None
     parent: str | None
     replays: int
+    callback: str | None = Field(description="The callback endpoint that is told how it ends.")
     traceparent: str | None
     progress: ProgressDocument | None = Field(description="Null where the last run has reported none.")
 
@@ -256,6 +261,7 @@ def job_fields(job: JobRecord) -> dict[str, Any]:
         "idempotency_key": job.key,
         "parent": job.parent,
         "replays": job.replays,
+        "callback": endpoint_named(job.options or "{}"),
         "traceparent": trace_of(job.options),
         "progress": progress_document(job.progress),
     }
