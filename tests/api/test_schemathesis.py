@@ -29,6 +29,8 @@ JUDGED_BY_MORE_THAN_FORM = [
     "POST /v1/breakers/close",
     "POST /v1/quarantines",
     "POST /v1/quarantines/release",
+    "POST /v1/callbacks",
+    "PATCH /v1/callbacks/{name}",
 ]
 ACCEPTED = ["2xx", "3xx", "401", "403", "404", "409", "429"]
 CONFIG = {

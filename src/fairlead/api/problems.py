@@ -12,7 +12,10 @@ from starlette.exceptions import HTTPException
 from starlette.routing import Match, Route
 
 from fairlead.errors import (
+    CallbackNotFound,
+    CallbackRefused,
     ConfigError,
+    EgressRefused,
     FairleadError,
     IllegalMove,
     JobNotFound,
@@ -33,6 +36,9 @@ LONGEST_DETAIL = 2_000
 STATUS: dict[type[FairleadError], int] = {
     JobNotFound: 404,
     KeyNotFound: 404,
+    CallbackNotFound: 404,
+    CallbackRefused: 409,
+    EgressRefused: 422,
     WorkerNotFound: 404,
     ScheduleNotFound: 404,
     ScheduleRefused: 409,

@@ -16,6 +16,7 @@ from fairlead.api.health import health_router
 from fairlead.api.problems import answer_problem
 from fairlead.api.routes import (
     audit,
+    callbacks,
     dead_letters,
     follow,
     guards,
@@ -50,6 +51,8 @@ ROUTERS: tuple[APIRouter, ...] = (
     guards.router,
     audit.router,
     keys.router,
+    callbacks.secrets,
+    callbacks.router,
 )
 
 

@@ -27,12 +27,12 @@ from fairlead.core.states import State
 from fairlead.ports.store import Leadership, Promoted
 from fairlead.stores import rows
 from fairlead.stores.lanes import KnownLanes
-from fairlead.stores.statements import Statements
+from fairlead.stores.views import ViewVerbs
 
 Rows = list[Any]
 
 
-class RecordVerbs(Statements):
+class RecordVerbs(ViewVerbs):
     """The verbs, over the statements of a store."""
 
     def __init__(self) -> None:
@@ -63,7 +63,7 @@ class RecordVerbs(Statements):
         """Jobs that have not started although their not_after has passed, the longest late first."""
         found = await self._ask("late", limit=limit)
         held = await self._held(found)
-        return [Late(job, row[12]) for job, row in zip(held, found, strict=True)]
+        return [Late(job, row[13]) for job, row in zip(held, found, strict=True)]
 
     async def due(self, limit: int) -> Due:
         """The first `limit` jobs that are due, by lane, and when the next will be."""
@@ -111,7 +111,8 @@ class RecordVerbs(Statements):
     async def list_jobs(self, wanted: JobFilter, limit: int, cursor: str | None = None) -> Page:
         """Jobs, newest first."""
         found = await self._ask(rows.listing(wanted), limit=limit + 1, cursor=cursor, **rows.filter_row(wanted))
-        return rows.page_of(found, limit)
+        page = rows.page_of(found, limit)
+        return Page(await self._with_progress(page.jobs), page.cursor)
 
     async def count_jobs(self) -> dict[tuple[str, str], int]:
         """How many live jobs there are by (pool, state)."""
