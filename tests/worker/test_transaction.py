@@ -313,16 +313,18 @@ async def test_more_transactions_than_connections_wait_for_each_other(app: fairl
 async def test_who_waits_too_long_for_a_connection_is_told_why(
     app: fairlead.App, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(transactions, "PATIENCE", 0.1)
     monkeypatch.setitem(transactions._SIZES, "max_size", 1)
+    taken = "connections for transactions of handlers are taken"
     store = await app.store()
     opened = await store.begin()
-    with pytest.raises(fairlead.StoreUnavailable, match="connections for transactions of handlers are taken"):
+    with monkeypatch.context() as impatient, pytest.raises(fairlead.StoreUnavailable, match=taken):
+        impatient.setattr(transactions, "PATIENCE", 0.1)
         await store.begin()
     await opened.abandon()
     await (await store.begin()).abandon()
     blocking = await asyncio.to_thread(store.begin_blocking)
-    with pytest.raises(fairlead.StoreUnavailable, match="connections for transactions of handlers are taken"):
+    with monkeypatch.context() as impatient, pytest.raises(fairlead.StoreUnavailable, match=taken):
+        impatient.setattr(transactions, "PATIENCE", 0.1)
         await asyncio.to_thread(store.begin_blocking)
     await asyncio.to_thread(blocking.release, keep=False)
 
