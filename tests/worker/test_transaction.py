@@ -317,15 +317,17 @@ async def test_who_waits_too_long_for_a_connection_is_told_why(
     taken = "connections for transactions of handlers are taken"
     store = await app.store()
     opened = await store.begin()
-    with monkeypatch.context() as impatient, pytest.raises(fairlead.StoreUnavailable, match=taken):
+    with monkeypatch.context() as impatient:
         impatient.setattr(transactions, "PATIENCE", 0.1)
-        await store.begin()
+        with pytest.raises(fairlead.StoreUnavailable, match=taken):
+            await store.begin()
     await opened.abandon()
     await (await store.begin()).abandon()
     blocking = await asyncio.to_thread(store.begin_blocking)
-    with monkeypatch.context() as impatient, pytest.raises(fairlead.StoreUnavailable, match=taken):
+    with monkeypatch.context() as impatient:
         impatient.setattr(transactions, "PATIENCE", 0.1)
-        await asyncio.to_thread(store.begin_blocking)
+        with pytest.raises(fairlead.StoreUnavailable, match=taken):
+            await asyncio.to_thread(store.begin_blocking)
     await asyncio.to_thread(blocking.release, keep=False)
 
 
