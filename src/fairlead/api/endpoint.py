@@ -74,6 +74,12 @@ class SecretEndpoint(Endpoint):
     keeps_answers = False
 
 
+class StreamEndpoint(Endpoint):
+    """A route that answers with a stream, which cannot be kept; an Idempotency-Key is ignored."""
+
+    keeps_answers = False
+
+
 class DirectEndpoint(Endpoint):
     """A route for what is called thousands of times a second.
 
