@@ -3,7 +3,7 @@
 import { QueryClientProvider } from "@tanstack/preact-query";
 import { useEffect, useState } from "preact/hooks";
 import { get, Refused, send } from "./api";
-import { Failure, Loading } from "./parts/feedback";
+import { Failure, Loading, Notice } from "./parts/feedback";
 import { Link } from "./parts/link";
 import { cache } from "./parts/query";
 import { Audit } from "./pages/audit";
@@ -15,6 +15,8 @@ import { Keys } from "./pages/keys";
 import { Overview } from "./pages/overview";
 import { Schedules } from "./pages/schedules";
 import { SignIn } from "./pages/sign-in";
+import { Settings } from "./pages/settings";
+import { TenantPage } from "./pages/tenant";
 import { Tenants } from "./pages/tenants";
 import { Types } from "./pages/types";
 import { Workers } from "./pages/workers";
@@ -37,7 +39,8 @@ const PAGES: Page[] = [
   { path: "/workers", name: "Workers", everywhere: true },
   { path: "/guards", name: "Breakers and limits", everywhere: true },
   { path: "/types", name: "Types" },
-  { path: "/audit", name: "Audit", everywhere: true },
+  { path: "/settings", name: "Settings", everywhere: true },
+  { path: "/audit", name: "Audit", everywhere: true, scope: "admin" },
   { path: "/keys", name: "Keys", everywhere: true, scope: "admin" },
 ];
 
@@ -104,6 +107,7 @@ function Frame({ session, signOut }: { session: Session; signOut: () => void }) 
       <main id="content" tabIndex={-1}>
         <Content place={place} session={session} />
       </main>
+      <Notice />
     </>
   );
 }
@@ -116,7 +120,10 @@ function Content({ place, session }: { place: Place; session: Session }) {
   if (first === "jobs" || (first === "" && session.tenant !== null)) return <Jobs place={place} operates={operates} />;
   if (first === "dead-letters") return <DeadLetters place={place} operates={operates} />;
   if (first === "workers") return <Workers operates={operates} />;
-  if (first === "tenants") return <Tenants />;
+  const commands = operates && session.tenant === null;
+  if (first === "tenants" && second) return <TenantPage name={decodeURIComponent(second)} operates={commands} />;
+  if (first === "tenants") return <Tenants operates={commands} />;
+  if (first === "settings") return <Settings operates={operates} />;
   if (first === "schedules") return <Schedules operates={operates} />;
   if (first === "guards") return <Guards operates={operates} />;
   if (first === "types") return <Types />;

@@ -63,6 +63,7 @@ BODIES: dict[tuple[str, str], Any] = {
     ("POST", "/v1/schedules/pause"): {"name": "daily", **WHY},
     ("POST", "/v1/schedules/resume"): {"name": "daily", **WHY},
     ("POST", "/v1/schedules/run-now"): {"name": "daily", **WHY},
+    ("GET", "/v1/fires"): None,
     ("GET", "/v1/breakers"): None,
     ("POST", "/v1/breakers/open"): {"name": "type:mail", **WHY},
     ("POST", "/v1/breakers/close"): {"name": "type:mail", **WHY},
@@ -97,6 +98,7 @@ async def ask(api: Api, case: tuple[str, str], key: str, job_id: str) -> httpx2.
     method, path = case
     path = path.replace("{job_id}", job_id).replace("{name:path}", "mail")
     path = re.sub(r"{worker_id}", ABSENT, path).replace("{key_id}", "x")
+    path += "?expression=@daily" if path == "/v1/fires" else ""
     body = BODIES[case]
     return await api.call(method, path, key, **({} if body is None else {"json": body}))
 

@@ -1,7 +1,9 @@
 """Dead letters, types, workers, figures, pauses, the audit and keys over HTTP."""
 
 import json
+from datetime import datetime
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import pytest
 
@@ -90,6 +92,8 @@ async def test_a_replay_in_stages_tells_how_it_goes(any_api: Api) -> None:
     for _ in range(3):
         await any_api.dead()
     assert await ask(any_api, "GET", "/v1/dead-letters/count", params={"type": "mail"}) == {"count": 3}
+    long_ago = {"died_before": "2020-01-01T00:00:00Z"}
+    assert await ask(any_api, "GET", "/v1/dead-letters/count", params=long_ago) == {"count": 0}
     path = "/v1/dead-letters/replay-in-stages/stream"
     answer = await any_api.call("POST", path, json={"filter": {"type": "mail"}, "patience": 0.2, **WHY})
     assert answer.headers["content-type"].startswith("text/event-stream")
@@ -123,6 +127,15 @@ async def test_all_that_fit_run_now_or_get_a_priority(any_api: Api) -> None:
     assert (await ask(any_api, "GET", f"/v1/jobs/{waiting}"))["priority"] == "critical"
     key = await any_api.key("operate", tenant="acme")
     assert (await any_api.call("POST", "/v1/jobs/priority", key, json=body)).status_code == 403
+
+
+async def test_when_a_schedule_would_fire(api: Api) -> None:
+    params: dict[str, Any] = {"expression": "0 6 * * *", "tz": "Europe/Berlin", "count": 3}
+    fires = (await ask(api, "GET", "/v1/fires", params=params))["fires"]
+    assert len(fires) == 3
+    assert {datetime.fromisoformat(at).astimezone(ZoneInfo("Europe/Berlin")).hour for at in fires} == {6}
+    wrong = await ask(api, "GET", "/v1/fires", 422, params={"expression": "0 99 * * *"})
+    assert wrong["code"] == "CONFIG_ERROR"
 
 
 async def test_types(any_api: Api) -> None:

@@ -1,7 +1,11 @@
+import { useState } from "preact/hooks";
 import { send } from "../api";
-import { ActionButton, Empty, Failure, Loading } from "../parts/feedback";
+import { Affected } from "../parts/affected";
+import { ActionButton, Failure, Loading } from "../parts/feedback";
+import { Link } from "../parts/link";
 import { useRead, useRefresh } from "../parts/query";
 import { count, StateBadge, When } from "../parts/text";
+import { Limits } from "./limits";
 
 interface Breaker {
   name: string;
@@ -22,23 +26,13 @@ interface Quarantined {
   since: string | null;
 }
 
-interface Limit {
-  scope: string;
-  name: string;
-  concurrent: number | null;
-  rate: number | null;
-  set_by: string;
-  running: number;
-  tokens: number | null;
-}
-
 export function Guards({ operates }: { operates: boolean }) {
   return (
     <>
       <h1>Breakers and limits</h1>
       <Breakers operates={operates} />
       <Quarantines operates={operates} />
-      <Limits />
+      <Limits operates={operates} />
     </>
   );
 }
@@ -48,19 +42,28 @@ function Breakers({ operates }: { operates: boolean }) {
   const refresh = useRefresh();
   if (found.error) return <Failure error={found.error} />;
   if (!found.data) return <Loading />;
-  if (found.data.breakers.length === 0) return <Empty>No breaker has anything to tell: no dependency is declared, and no type failed lately.</Empty>;
+  if (found.data.breakers.length === 0) return <p class="faint">No breaker has anything to tell: no dependency is declared, and no type failed lately.</p>;
+  const worstFirst = [...found.data.breakers].sort((a, b) => Number(a.phase === "closed") - Number(b.phase === "closed"));
   const act = (action: string, name: string) => (reason: string) => send("POST", `/v1/breakers/${action}`, { name, reason });
   return (
     <ul class="cards" aria-label="Breakers">
-      {found.data.breakers.map((breaker) => (
+      {worstFirst.map((breaker) => (
         <li key={breaker.name} class="card">
           <h2>
             {breaker.name} <StateBadge state={breaker.phase} />
           </h2>
           <p>
             {count(breaker.good)} good runs, {count(breaker.bad)} bad ones
-            {breaker.types.length > 0 && <span class="faint"> · used by {breaker.types.join(", ")}</span>}
           </p>
+          {breaker.types.length > 0 && (
+            <p class="links">
+              {breaker.types.map((type) => (
+                <Link key={type} to={`/jobs?${new URLSearchParams({ type, state: "ready" }).toString()}`}>
+                  what waits of {type}
+                </Link>
+              ))}
+            </p>
+          )}
           {breaker.phase !== "closed" && (
             <p>
               {breaker.why} <span class="faint">since <When at={breaker.since} />{breaker.until && <>, until <When at={breaker.until} /></>}{breaker.by && ` by ${breaker.by}`}</span>
@@ -70,7 +73,12 @@ function Breakers({ operates }: { operates: boolean }) {
             <ActionButton
               question={{
                 title: `Open ${breaker.name}`,
-                what: `No job of ${breaker.types.join(", ") || "its types"} starts until somebody closes it; what runs goes on, and what waits keeps its attempts.`,
+                what: (
+                  <>
+                    No job of {breaker.types.join(", ") || "its types"} starts until somebody closes it; what runs goes on, and what waits keeps its attempts.
+                    {breaker.types.length === 1 && <Affected of={{ type: breaker.types[0] }} />}
+                  </>
+                ),
                 label: "Open",
                 danger: true,
                 needsReason: true,
@@ -81,7 +89,19 @@ function Breakers({ operates }: { operates: boolean }) {
           )}
           {operates && breaker.phase !== "closed" && (
             <ActionButton
-              question={{ title: `Close ${breaker.name}`, what: "Everything that waits for it may start at once.", label: "Close", needsReason: true, run: act("close", breaker.name), done: refresh }}
+              question={{
+                title: `Close ${breaker.name}`,
+                what: (
+                  <>
+                    Everything that waits for it may start at once, and its runs are counted from nothing.
+                    {breaker.types.length === 1 && <Affected of={{ type: breaker.types[0] }} />}
+                  </>
+                ),
+                label: "Close",
+                needsReason: true,
+                run: act("close", breaker.name),
+                done: refresh,
+              }}
             />
           )}
         </li>
@@ -96,7 +116,7 @@ function Quarantines({ operates }: { operates: boolean }) {
   return (
     <section>
       <h2>In quarantine</h2>
-      {found.data?.quarantines.length === 0 && <Empty>No type is in quarantine.</Empty>}
+      {found.data?.quarantines.length === 0 && <p class="faint">No type is in quarantine.</p>}
       <ul class="cards">
         {found.data?.quarantines.map((item) => (
           <li key={item.type} class="card">
@@ -108,7 +128,12 @@ function Quarantines({ operates }: { operates: boolean }) {
               <ActionButton
                 question={{
                   title: `Release ${item.type}`,
-                  what: "Its jobs may start again, and its runs are counted from nothing.",
+                  what: (
+                    <>
+                      Its jobs may start again, and its runs are counted from nothing.
+                      <Affected of={{ type: item.type }} />
+                    </>
+                  ),
                   label: "Release",
                   needsReason: true,
                   run: (reason) => send("POST", "/v1/quarantines/release", { type: item.type, reason }),
@@ -119,48 +144,40 @@ function Quarantines({ operates }: { operates: boolean }) {
           </li>
         ))}
       </ul>
+      {operates && <QuarantineForm refresh={refresh} />}
     </section>
   );
 }
 
-function Limits() {
-  const found = useRead<{ limits: Limit[] }>("/v1/limits", {}, 3_000);
-  if (found.error) return <Failure error={found.error} />;
-  if (!found.data) return null;
+function QuarantineForm({ refresh }: { refresh: () => void }) {
+  const types = useRead<{ types: { name: string }[] }>("/v1/types");
+  const [wanted, setWanted] = useState("");
+  const type = wanted || (types.data?.types[0]?.name ?? "");
   return (
-    <section>
-      <h2>Limits</h2>
-      {found.data.limits.length === 0 && <Empty>Nothing is limited.</Empty>}
-      {found.data.limits.length > 0 && (
-        <div class="scroll" tabIndex={0} role="region" aria-label="Limits">
-          <table>
-            <thead>
-              <tr>
-                <th>Of</th>
-                <th class="number">Running</th>
-                <th class="number">At once</th>
-                <th class="number">Starts a second</th>
-                <th class="number">Left of the rate</th>
-                <th>Set by</th>
-              </tr>
-            </thead>
-            <tbody>
-              {found.data.limits.map((limit) => (
-                <tr key={`${limit.scope} ${limit.name}`}>
-                  <td class="cut">
-                    {limit.scope} {limit.name}
-                  </td>
-                  <td class="number">{count(limit.running)}</td>
-                  <td class="number">{limit.concurrent ?? "–"}</td>
-                  <td class="number">{limit.rate ?? "–"}</td>
-                  <td class="number">{limit.tokens === null ? "–" : limit.tokens.toFixed(1)}</td>
-                  <td class="cut">{limit.set_by}</td>
-                </tr>
-              ))}
-            </tbody>
-          </table>
-        </div>
-      )}
-    </section>
+    <form class="filters" onSubmit={(event) => event.preventDefault()}>
+      <label>
+        Type
+        <select value={type} onChange={(event) => setWanted(event.currentTarget.value)}>
+          {types.data?.types.map((one) => <option key={one.name}>{one.name}</option>)}
+        </select>
+      </label>
+      <ActionButton
+        disabled={!type}
+        question={{
+          title: `Put ${type} in quarantine`,
+          what: (
+            <>
+              None of its jobs starts until somebody releases it; what runs goes on, and what waits keeps its attempts.
+              <Affected of={{ type }} />
+            </>
+          ),
+          label: "Put in quarantine",
+          danger: true,
+          needsReason: true,
+          run: (reason) => send("POST", "/v1/quarantines", { type, reason }),
+          done: refresh,
+        }}
+      />
+    </form>
   );
 }

@@ -24,22 +24,40 @@ export function Empty({ children }: { children: ComponentChildren }) {
   return <p class="empty">{children}</p>;
 }
 
+export type Values = Record<string, string>;
+
+export interface Field {
+  name: string;
+  label: string;
+  value?: string | number | null;
+  kind?: "text" | "number" | "area" | "choice";
+  choices?: readonly (readonly [string, string])[];
+  hint?: string;
+  required?: boolean;
+  min?: number;
+  max?: number;
+  list?: string; // the id of a list of suggestions
+}
+
 interface Question {
   title: string;
-  what: string;
+  what: ComponentChildren;
   label: string;
   danger?: boolean;
   needsReason?: boolean;
-  run: (reason: string) => Promise<unknown>;
+  fields?: Field[];
+  preview?: (values: Values) => ComponentChildren;
+  run: (reason: string, values: Values) => Promise<unknown>;
+  told?: (result: never) => string;
   done?: () => void;
 }
 
 // A button that first says what it will do and to how many, asks why, and shows what came of it.
-export function ActionButton({ question, disabled }: { question: Question; disabled?: boolean }) {
+export function ActionButton({ question, disabled, quiet }: { question: Question; disabled?: boolean; quiet?: boolean }) {
   const [open, setOpen] = useState(false);
   return (
     <>
-      <button type="button" class={question.danger ? "danger" : ""} disabled={disabled} onClick={() => setOpen(true)}>
+      <button type="button" class={quiet ? "quiet" : question.danger ? "danger" : ""} disabled={disabled} onClick={() => setOpen(true)}>
         {question.label}
       </button>
       {open && <Dialog question={question} close={() => setOpen(false)} />}
@@ -50,6 +68,7 @@ export function ActionButton({ question, disabled }: { question: Question; disab
 function Dialog({ question, close }: { question: Question; close: () => void }) {
   const element = useRef<HTMLDialogElement>(null);
   const [reason, setReason] = useState("");
+  const [values, setValues] = useState<Values>(() => firstValues(question.fields ?? []));
   const [error, setError] = useState<unknown>(null);
   const [busy, setBusy] = useState(false);
   useEffect(() => element.current?.showModal(), []);
@@ -58,7 +77,8 @@ function Dialog({ question, close }: { question: Question; close: () => void }) 
     setBusy(true);
     setError(null);
     try {
-      await question.run(reason);
+      const result = await question.run(reason, values);
+      if (question.told) tell(question.told(result as never));
       question.done?.();
       close();
     } catch (problem) {
@@ -70,7 +90,11 @@ function Dialog({ question, close }: { question: Question; close: () => void }) 
     <dialog ref={element} onClose={close} aria-labelledby="dialog-title">
       <form onSubmit={run}>
         <h2 id="dialog-title">{question.title}</h2>
-        <p>{question.what}</p>
+        <div class="what">{question.what}</div>
+        {question.fields?.map((field) => (
+          <FieldInput key={field.name} field={field} value={values[field.name] ?? ""} change={(value) => setValues({ ...values, [field.name]: value })} />
+        ))}
+        {question.preview?.(values)}
         <label>
           Why, for the audit
           <input
@@ -91,5 +115,78 @@ function Dialog({ question, close }: { question: Question; close: () => void }) 
         </div>
       </form>
     </dialog>
+  );
+}
+
+function firstValues(fields: Field[]): Values {
+  return Object.fromEntries(fields.map((field) => [field.name, String(field.value ?? "")]));
+}
+
+function FieldInput({ field, value, change }: { field: Field; value: string; change: (value: string) => void }) {
+  return (
+    <label>
+      {field.label}
+      {field.kind === "choice" ? (
+        <select value={value} onChange={(event) => change(event.currentTarget.value)}>
+          {field.choices?.map(([word, words]) => (
+            <option key={word} value={word}>
+              {words}
+            </option>
+          ))}
+        </select>
+      ) : field.kind === "area" ? (
+        <textarea rows={6} class="mono" spellcheck={false} value={value} onInput={(event) => change(event.currentTarget.value)} />
+      ) : (
+        <input
+          type={field.kind === "number" ? "number" : "text"}
+          step="any"
+          min={field.min}
+          max={field.max}
+          list={field.list}
+          required={field.required}
+          value={value}
+          onInput={(event) => change(event.currentTarget.value)}
+        />
+      )}
+      {field.hint && <span class="hint">{field.hint}</span>}
+    </label>
+  );
+}
+
+// What a field of a form says: nothing is null, and a number is one.
+export function numberOf(text: string | undefined): number | null {
+  return text === undefined || text.trim() === "" ? null : Number(text);
+}
+
+export function textOf(text: string | undefined): string | null {
+  return text?.trim() || null;
+}
+
+function tell(text: string): void {
+  window.dispatchEvent(new CustomEvent("told", { detail: text }));
+}
+
+const SHOWN_FOR = 8_000; // milliseconds
+
+// What came of the last action, for a while.
+export function Notice() {
+  const [text, setText] = useState("");
+  useEffect(() => {
+    let timer = 0;
+    const told = (event: Event) => {
+      setText((event as CustomEvent<string>).detail);
+      window.clearTimeout(timer);
+      timer = window.setTimeout(() => setText(""), SHOWN_FOR);
+    };
+    window.addEventListener("told", told);
+    return () => {
+      window.removeEventListener("told", told);
+      window.clearTimeout(timer);
+    };
+  }, []);
+  return (
+    <p class={text ? "notice" : "notice empty-notice"} role="status">
+      {text}
+    </p>
   );
 }

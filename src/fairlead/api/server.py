@@ -17,6 +17,7 @@ from fairlead.api.problems import answer_problem
 from fairlead.api.routes import (
     audit,
     dead_letters,
+    fires,
     follow,
     guards,
     jobs,
@@ -48,6 +49,7 @@ ROUTERS: tuple[APIRouter, ...] = (
     tenants.router,
     pools.router,
     schedules.router,
+    fires.router,
     pauses.router,
     guards.router,
     audit.router,

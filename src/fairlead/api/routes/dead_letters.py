@@ -86,11 +86,13 @@ async def count_dead(
     pool: NameFilter = None,
     fingerprint: TextFilter = None,
     error_type: TextFilter = None,
+    died_before: Moment = None,
 ) -> DeadCount:
     """How many dead jobs fit: those that an action on all of them would touch."""
     wanted = JobFilter(
-        type=type_name, tenant=caller.tenant_for(tenant), pool=pool, fingerprint=fingerprint, error_type=error_type
-    )
+        type=type_name, tenant=caller.tenant_for(tenant), pool=pool, fingerprint=fingerprint, error_type=error_type,
+        finished_before=seconds_of(died_before),
+    )  # fmt: skip
     return DeadCount(count=await use_cases.count(caller.store, wanted))
 
 

@@ -1,0 +1,194 @@
+import { named, searchOf, send } from "../api";
+import { ActionButton, Failure, numberOf, textOf, type Field, type Values } from "../parts/feedback";
+import { Link } from "../parts/link";
+import { useRead, useRefresh } from "../parts/query";
+import { count } from "../parts/text";
+
+interface Limit {
+  scope: string;
+  name: string;
+  concurrent: number | null;
+  rate: number | null;
+  burst: number | null;
+  set_by: string;
+  running: number;
+  tokens: number | null;
+  each: boolean;
+  version: number;
+}
+
+interface JobType {
+  name: string;
+  settings: { limits?: { name: string }[]; needs?: string[] };
+}
+
+const SCOPES = [
+  ["type", "a type"],
+  ["tenant", "a tenant"],
+  ["pool", "a pool"],
+  ["tenant+pool", "a tenant in a pool (tenant+pool)"],
+  ["dependency", "a dependency"],
+  ["limit", "a limit that handlers declare"],
+] as const;
+
+export function Limits({ operates }: { operates: boolean }) {
+  const found = useRead<{ limits: Limit[] }>("/v1/limits", {}, 3_000);
+  const types = useRead<{ types: JobType[] }>("/v1/types");
+  if (found.error) return <Failure error={found.error} />;
+  if (!found.data) return null;
+  return (
+    <section>
+      <h2>Limits</h2>
+      {found.data.limits.length === 0 && <p class="faint">Nothing is limited.</p>}
+      {found.data.limits.length > 0 && (
+        <div class="scroll" tabIndex={0} role="region" aria-label="Limits">
+          <table>
+            <thead>
+              <tr>
+                <th>Of</th>
+                <th>Running, of how many at once</th>
+                <th>Held by</th>
+                <th class="number">Starts a second</th>
+                <th class="number">Left of the rate</th>
+                <th>Set by</th>
+                <th>
+                  <span class="faint">Action</span>
+                </th>
+              </tr>
+            </thead>
+            <tbody>
+              {found.data.limits.map((limit) => (
+                <Row key={`${limit.scope} ${limit.name}`} limit={limit} types={types.data?.types ?? []} operates={operates} />
+              ))}
+            </tbody>
+          </table>
+        </div>
+      )}
+      {operates && <NewLimit />}
+    </section>
+  );
+}
+
+function Row({ limit, types, operates }: { limit: Limit; types: JobType[]; operates: boolean }) {
+  return (
+    <tr>
+      <td class="cut">
+        {limit.scope} {limit.name === "*" ? "* (each by itself)" : limit.name}
+      </td>
+      <td>
+        <Use limit={limit} />
+      </td>
+      <td>
+        <Holders limit={limit} types={types} />
+      </td>
+      <td class="number">{limit.rate ?? "–"}</td>
+      <td class="number">{limit.tokens === null ? "–" : limit.tokens.toFixed(1)}</td>
+      <td class="cut">{limit.set_by}</td>
+      <td class="row-actions">{operates && <Actions limit={limit} />}</td>
+    </tr>
+  );
+}
+
+function Use({ limit }: { limit: Limit }) {
+  if (limit.concurrent === null) return <>{count(limit.running)}</>;
+  return (
+    <span class="usage">
+      <meter min={0} max={Math.max(limit.concurrent, 1)} high={Math.max(limit.concurrent, 1) * 0.9} value={limit.running} aria-label="in use" />
+      {count(limit.running)} of {count(limit.concurrent)}
+      {limit.each && " each"}
+    </span>
+  );
+}
+
+// The running jobs that take from a limit, as filters of the page of the jobs.
+function Holders({ limit, types }: { limit: Limit; types: JobType[] }) {
+  const filters = holdersOf(limit, types);
+  if (limit.running === 0 || filters.length === 0) return <span class="faint">–</span>;
+  return (
+    <span class="links">
+      {filters.map(([words, filter]) => (
+        <Link key={words} to={`/jobs?${new URLSearchParams({ ...filter, state: "running" }).toString()}`}>
+          {words}
+        </Link>
+      ))}
+    </span>
+  );
+}
+
+function holdersOf(limit: Limit, types: JobType[]): [string, Record<string, string>][] {
+  if (limit.name === "*") return [];
+  if (limit.scope === "tenant+pool") {
+    const [tenant = "", pool = ""] = limit.name.split("+");
+    return [["running jobs", { tenant, pool }]];
+  }
+  if (["type", "tenant", "pool"].includes(limit.scope)) return [["running jobs", { [limit.scope]: limit.name }]];
+  const [name] = limit.name.split("=");
+  const uses = (type: JobType) => (limit.scope === "dependency" ? (type.settings.needs ?? []).includes(name ?? "") : (type.settings.limits ?? []).some((one) => one.name === name));
+  return types.filter(uses).map((type) => [type.name, { type: type.name }]);
+}
+
+function fieldsOf(limit?: Limit): Field[] {
+  return [
+    { name: "concurrent", label: "How many may run at once, over all workers", kind: "number", value: limit?.concurrent ?? null, min: 0, hint: "0 stops all. Empty: any number." },
+    { name: "rate", label: "How many may start a second", kind: "number", value: limit?.rate ?? null, min: 0, hint: "Empty: any number." },
+    { name: "burst", label: "How many may start at once after a quiet time", kind: "number", value: limit?.burst ?? null, min: 1, hint: "Empty: those of one second." },
+  ];
+}
+
+function bodyOf(values: Values, reason: string) {
+  const [concurrent, rate, burst] = [numberOf(values["concurrent"]), numberOf(values["rate"]), numberOf(values["burst"])];
+  return { concurrent, rate, burst: rate === null ? null : burst, unlimited: concurrent === null && rate === null, reason: textOf(reason) };
+}
+
+function Actions({ limit }: { limit: Limit }) {
+  const refresh = useRefresh();
+  const path = named(`/v1/limits/${encodeURIComponent(limit.scope)}`, limit.name);
+  return (
+    <>
+      <ActionButton
+        question={{
+          title: `Change the limit of ${limit.scope} ${limit.name}`,
+          what: `All workers follow within a second. ${count(limit.running)} of its jobs run now; none of them is stopped. Without any number it is unlimited.`,
+          label: "Change",
+          fields: fieldsOf(limit),
+          run: (reason, values) => send("PUT", path, bodyOf(values, reason), limit.set_by === "operator" && limit.version > 0 ? limit.version : undefined),
+          done: refresh,
+        }}
+      />
+      {limit.version > 0 && (
+        <ActionButton
+          question={{
+            title: `Remove the limit of ${limit.scope} ${limit.name}`,
+            what: `What a handler declares is in force again, or no limit. ${count(limit.running)} of its jobs run now; more may start at once.`,
+            label: "Remove",
+            danger: true,
+            run: (reason) => send("DELETE", path + searchOf({ reason }), undefined, limit.version),
+            done: refresh,
+          }}
+        />
+      )}
+    </>
+  );
+}
+
+function NewLimit() {
+  const refresh = useRefresh();
+  return (
+    <p class="actions">
+      <ActionButton
+        question={{
+          title: "Limit something",
+          what: "It holds over all workers within a second. What runs goes on, what waits keeps its place.",
+          label: "Limit something",
+          fields: [
+            { name: "scope", label: "What", kind: "choice", choices: SCOPES, value: "type" },
+            { name: "name", label: "Its name", required: true, hint: "* is each of the kind by itself." },
+            ...fieldsOf(),
+          ],
+          run: (reason, values) => send("PUT", named(`/v1/limits/${encodeURIComponent(values["scope"] ?? "")}`, values["name"]?.trim() ?? ""), bodyOf(values, reason)),
+          done: refresh,
+        }}
+      />
+    </p>
+  );
+}
