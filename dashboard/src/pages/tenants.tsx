@@ -30,7 +30,7 @@ const WINDOWS = [
 export function Tenants() {
   const [window, setWindow] = useState<number>(3600);
   const found = useRead<{ tenants: Tenant[] }>("/v1/tenants", {}, 5_000);
-  const report = useRead<{ jain: number | null; shares: Share[] }>("/v1/tenants/shares", { window }, 5_000);
+  const report = useRead<{ jain: number | null; shares: Share[] }>("/v1/shares", { window }, 5_000);
   if (found.error) return <Failure error={found.error} />;
   if (report.error) return <Failure error={report.error} />;
   if (!found.data || !report.data) return <Loading />;

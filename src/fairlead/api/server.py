@@ -16,11 +16,13 @@ from fairlead.api.health import health_router
 from fairlead.api.problems import answer_problem
 from fairlead.api.routes import (
     audit,
+    backpressure,
     dead_letters,
     follow,
     guards,
     jobs,
     keys,
+    limits,
     pauses,
     pools,
     schedules,
@@ -48,6 +50,8 @@ ROUTERS: tuple[APIRouter, ...] = (
     schedules.router,
     pauses.router,
     guards.router,
+    limits.router,
+    backpressure.router,
     audit.router,
     keys.router,
 )
