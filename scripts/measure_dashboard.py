@@ -31,7 +31,7 @@ PATHS = (
     "jobs?limit=50&type=unserved", "jobs?limit=50&tenant=t3", "jobs?limit=50&pool=nobody",
     "jobs?limit=50&tenant=absent", "jobs?limit=50&idempotency_key=absent", "jobs?limit=50&error_type=ValueError",
     "jobs/count?type=unserved",
-    "dead-letters/groups?limit=100", "dead-letters?limit=50&type=bad", "tenants", "tenants/shares", "schedules",
+    "dead-letters/groups?limit=100", "dead-letters?limit=50&type=bad", "tenants", "shares", "schedules",
     "workers", "pauses", "pools", "breakers", "quarantines", "limits", "types", "audit", "audit/verification", "keys",
 )  # fmt: skip
 

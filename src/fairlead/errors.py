@@ -2,6 +2,8 @@
 
     FairleadError
     ├── ConfigError                 settings, URLs and declarations that cannot work
+    │   └── NotSet                  what is to be removed was never set
+    ├── ChangedMeanwhile            a setting is not of the version any more that its change was decided on
     ├── PayloadError                what was submitted does not fit
     │   ├── UnknownType             no such job type is registered
     │   ├── InvalidArguments        the arguments do not fit the handler's types
@@ -53,6 +55,18 @@ class ConfigError(FairleadError):
     """A setting, URL or declaration cannot work."""
 
     code = "CONFIG_ERROR"
+
+
+class NotSet(ConfigError):
+    """What is to be removed was never set."""
+
+    code = "NOT_SET"
+
+
+class ChangedMeanwhile(FairleadError):
+    """A setting was changed by somebody else since it was read; read it again and decide again."""
+
+    code = "CHANGED_MEANWHILE"
 
 
 class PayloadError(FairleadError):

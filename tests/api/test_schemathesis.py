@@ -19,7 +19,7 @@ THOROUGH = EXAMPLES > 50  # also every boundary of every field, which takes minu
 OPENAPI = Path(__file__).resolve().parent.parent.parent / "docs" / "openapi.json"
 
 # What these ask for can be well-formed and still not fit: an unknown type, a payload that is not its type's, fields
-# that exclude each other.
+# that exclude each other, a name that does not go with its scope.
 JUDGED_BY_MORE_THAN_FORM = [
     "POST /v1/jobs",
     "POST /v1/jobs/batch",
@@ -29,8 +29,17 @@ JUDGED_BY_MORE_THAN_FORM = [
     "POST /v1/breakers/close",
     "POST /v1/quarantines",
     "POST /v1/quarantines/release",
+    "POST /v1/schedules",
+    "PATCH /v1/schedules/{name}",
+    "GET /v1/limits/{scope}/{name}",
+    "PUT /v1/limits/{scope}/{name}",
+    "DELETE /v1/limits/{scope}/{name}",
+    "PUT /v1/backpressure/depths/{scope}/{name}",
+    "DELETE /v1/backpressure/depths/{scope}/{name}",
+    "PUT /v1/backpressure/rates/{scope}/{name}",
+    "DELETE /v1/backpressure/rates/{scope}/{name}",
 ]
-ACCEPTED = ["2xx", "3xx", "401", "403", "404", "409", "429"]
+ACCEPTED = ["2xx", "3xx", "401", "403", "404", "409", "412", "429"]
 CONFIG = {
     "phases": {"coverage": {"enabled": THOROUGH}},
     "checks": {"positive_data_acceptance": {"expected-statuses": ACCEPTED}},

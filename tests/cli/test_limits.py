@@ -15,7 +15,7 @@ def test_limits_are_set_listed_and_removed(run: Run, shop: Shop) -> None:
     (found,) = json.loads(run("limits", "list", "--json", "--database", shop.url).stdout)["limits"]
     assert found == {
         "scope": "tenant", "name": "acme", "concurrent": 3, "rate": 10.0, "burst": 10.0, "set_by": "operator",
-        "running": 0, "tokens": 10.0, "each": False,
+        "running": 0, "tokens": 10.0, "each": False, "version": 1,
     }  # fmt: skip
     shown = run("limits", "list", "--database", shop.url).stdout
     assert "acme" in shown

@@ -12,11 +12,13 @@ from starlette.exceptions import HTTPException
 from starlette.routing import Match, Route
 
 from fairlead.errors import (
+    ChangedMeanwhile,
     ConfigError,
     FairleadError,
     IllegalMove,
     JobNotFound,
     KeyNotFound,
+    NotSet,
     PayloadError,
     PayloadTooLarge,
     ScheduleNotFound,
@@ -38,7 +40,9 @@ STATUS: dict[type[FairleadError], int] = {
     ScheduleRefused: 409,
     IllegalMove: 409,
     PayloadTooLarge: 413,
+    ChangedMeanwhile: 412,
     PayloadError: 422,
+    NotSet: 404,
     ConfigError: 422,
     StoreError: 503,
 }

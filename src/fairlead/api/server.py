@@ -16,12 +16,14 @@ from fairlead.api.health import health_router
 from fairlead.api.problems import answer_problem
 from fairlead.api.routes import (
     audit,
+    backpressure,
     dead_letters,
     fires,
     follow,
     guards,
     jobs,
     keys,
+    limits,
     pauses,
     pools,
     replays,
@@ -52,6 +54,8 @@ ROUTERS: tuple[APIRouter, ...] = (
     fires.router,
     pauses.router,
     guards.router,
+    limits.router,
+    backpressure.router,
     audit.router,
     keys.router,
 )

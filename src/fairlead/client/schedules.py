@@ -9,6 +9,7 @@ from fairlead.client.job import Job
 from fairlead.config import Settings
 from fairlead.control import schedules
 from fairlead.control.audit import Operator, whoami
+from fairlead.control.settings import Expected
 from fairlead.core.model import Enqueued
 from fairlead.core.schedule import ScheduleRecord, ScheduleSpec
 from fairlead.handlers.recurring import Terms, bare_schedule, handler_schedule, on_terms
@@ -57,16 +58,17 @@ class Schedules:
         payload: Mapping[str, Any] | None = None,
         actor: str | None = None,
         reason: str | None = None,
+        expected: Expected = None,
         **terms: Unpack[Terms],
     ) -> ScheduleRecord:
-        """Change what is given and keep the rest, with the history of fires."""
+        """Change what is given and keep the rest, with the history of fires; only if it is of an `expected` version."""
         client = await self._app.client()
         version, text = (None, None) if payload is None else await self._payload(client, name, payload)
 
         def changed(spec: ScheduleSpec) -> ScheduleSpec:
             return on_terms(spec.of_version(version), terms, expression, text)
 
-        await schedules.change(client.store, name, changed, _operator(actor, reason))
+        await schedules.change(client.store, name, changed, _operator(actor, reason), expected)
         return await self.get(name)
 
     async def pause(self, name: str, *, actor: str | None = None, reason: str | None = None) -> None:

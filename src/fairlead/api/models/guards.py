@@ -72,6 +72,7 @@ class LimitDocument(Outgoing):
     running: int
     tokens: float | None
     each: bool
+    version: int
 
 
 class Limits(Outgoing):
