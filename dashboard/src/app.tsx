@@ -1,7 +1,7 @@
 // The frame: who is signed in, where one can go, and the page for the present place.
 
 import { QueryClientProvider } from "@tanstack/preact-query";
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import { get, Refused, send } from "./api";
 import { Failure, Loading, Notice } from "./parts/feedback";
 import { Link } from "./parts/link";
@@ -11,7 +11,6 @@ import { DeadLetters } from "./pages/dead-letters";
 import { Guards } from "./pages/guards";
 import { JobPage } from "./pages/job";
 import { Jobs } from "./pages/jobs";
-import { Keys } from "./pages/keys";
 import { Overview } from "./pages/overview";
 import { Schedules } from "./pages/schedules";
 import { SignIn } from "./pages/sign-in";
@@ -41,7 +40,6 @@ const PAGES: Page[] = [
   { path: "/types", name: "Types" },
   { path: "/settings", name: "Settings", everywhere: true },
   { path: "/audit", name: "Audit", everywhere: true, scope: "admin" },
-  { path: "/keys", name: "Keys", everywhere: true, scope: "admin" },
 ];
 
 export function App() {
@@ -73,6 +71,8 @@ export function App() {
 
 function Frame({ session, signOut }: { session: Session; signOut: () => void }) {
   const place = usePlace();
+  const nav = useRef<HTMLElement>(null);
+  useEffect(() => nav.current?.querySelector("[aria-current]")?.scrollIntoView({ block: "nearest", inline: "center" }), [place.path]);
   const pages = PAGES.filter(
     (page) => (!page.everywhere || session.tenant === null) && (!page.scope || session.scopes.includes(page.scope)),
   );
@@ -89,7 +89,7 @@ function Frame({ session, signOut }: { session: Session; signOut: () => void }) 
           </svg>
           Fairlead
         </Link>
-        <nav aria-label="Pages">
+        <nav aria-label="Pages" ref={nav}>
           {pages.map((page) => (
             <Link key={page.path} to={page.path} current={isIn(place.path, page.path)}>
               {page.name}
@@ -123,12 +123,11 @@ function Content({ place, session }: { place: Place; session: Session }) {
   const commands = operates && session.tenant === null;
   if (first === "tenants" && second) return <TenantPage name={decodeURIComponent(second)} operates={commands} />;
   if (first === "tenants") return <Tenants operates={commands} />;
-  if (first === "settings") return <Settings operates={operates} />;
+  if (first === "settings") return <Settings operates={operates} keys={may("admin")} />;
   if (first === "schedules") return <Schedules operates={operates} />;
   if (first === "guards") return <Guards operates={operates} />;
   if (first === "types") return <Types />;
-  if (first === "audit") return <Audit />;
-  if (first === "keys") return <Keys />;
+  if (first === "audit") return <Audit place={place} />;
   return <Overview />;
 }
 

@@ -4,17 +4,9 @@ from collections.abc import Callable
 
 from playwright.sync_api import Page, expect
 
-from tests.browser.conftest import PATIENCE, Site, running
+from tests.browser.conftest import PATIENCE, Site, confirm, running
 
 Visit = Callable[..., Page]
-
-
-def confirm(page: Page, label: str, reason: str = "a test") -> None:
-    """Say yes to what a button asks."""
-    dialog = page.get_by_role("dialog")
-    dialog.get_by_label("Why, for the audit").fill(reason)
-    dialog.get_by_role("button", name=label, exact=True).click()
-    expect(dialog).to_have_count(0)
 
 
 def test_a_key_opens_the_page_and_a_wrong_one_does_not(visit: Visit, site: Site) -> None:
@@ -56,7 +48,7 @@ def test_a_dead_letter_is_edited_and_replayed(visit: Visit, site: Site) -> None:
     site.until(job_id, "dead")
     page = visit("/dead-letters")
     page.get_by_role("link", name="deliver").click()
-    page.locator(f"a[href$='{job_id}']").click()
+    page.locator(f"tbody a[href$='{job_id}']").click()
     expect(page.locator("h1 .badge")).to_have_text("dead")
     expect(page.locator(".failure")).to_contain_text("there is no such address")
     page.get_by_role("button", name="Edit and replay").click()

@@ -133,7 +133,7 @@ function OnAll({ filter, total }: { filter: { type: string; fingerprint: string 
           label: "Remove old ones",
           danger: true,
           needsReason: true,
-          preview: (values) => <Old filter={filter} days={numberOf(values["days"]) ?? 0} />,
+          previews: { days: (values) => <Old filter={filter} days={numberOf(values["days"]) ?? 0} /> },
           fields: [{ name: "days", label: "Died more than so many days ago", kind: "number", value: 30, min: 0, required: true }],
           run: (reason, values) => send<{ removed: number }>("POST", "/v1/dead-letters/purge", { filter, older_than: (numberOf(values["days"]) ?? 0) * DAY, reason }),
           told: (answer: { removed: number }) => `${plural(answer.removed, "job")} removed`,

@@ -66,7 +66,12 @@ function Breakers({ operates }: { operates: boolean }) {
           )}
           {breaker.phase !== "closed" && (
             <p>
-              {breaker.why} <span class="faint">since <When at={breaker.since} />{breaker.until && <>, until <When at={breaker.until} /></>}{breaker.by && ` by ${breaker.by}`}</span>
+              <strong>{breaker.why}</strong>{" "}
+              <span class="faint">
+                <When at={breaker.since} />
+                {breaker.by && ` by ${breaker.by}`}
+                {breaker.until && <>; it tries again <When at={breaker.until} /></>}
+              </span>
             </p>
           )}
           {operates && breaker.phase === "closed" && (

@@ -33,7 +33,7 @@ export function Search({ place }: { place: Place }) {
     if (event.key === "Enter" && first) pick(first);
   };
   return (
-    <div class="wide search">
+    <div class="search">
       <label>
         Search
         <input type="search" value={text} maxLength={200} placeholder="a job's id, a type, a tenant, a pool, an error" autocomplete="off" onInput={(event) => look(event.currentTarget.value)} onKeyDown={keyed} />

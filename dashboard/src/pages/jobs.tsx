@@ -49,8 +49,8 @@ function Filters({ place, states }: { place: Place; states: string[] }) {
   const change = (name: string, value: string) => setFilter(place.query, "/jobs", name, value);
   return (
     <search>
+      <Search place={place} />
       <form class="filters" onSubmit={(event) => event.preventDefault()}>
-        <Search place={place} />
         {FILTERS.map(([name, words]) => (
           <Filter key={name} name={name} words={words} value={place.query.get(name) ?? ""} change={change} />
         ))}

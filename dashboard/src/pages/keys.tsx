@@ -21,8 +21,8 @@ export function Keys() {
   if (found.error) return <Failure error={found.error} />;
   if (!found.data) return <Loading />;
   return (
-    <>
-      <h1>Keys</h1>
+    <section>
+      <h2>Keys</h2>
       <MakeKey refresh={refresh} />
       <div class="scroll" tabIndex={0} role="region" aria-label="Keys">
         <table>
@@ -71,7 +71,7 @@ export function Keys() {
           </tbody>
         </table>
       </div>
-    </>
+    </section>
   );
 }
 

@@ -16,14 +16,21 @@ const CATCH_UPS = [
 ] as const;
 const PRIORITIES = [["critical", "critical"], ["high", "high"], ["default", "default"], ["low", "low"]] as const;
 
+const ZONES: readonly string[] = Intl.supportedValuesOf("timeZone");
+
+interface JobType {
+  name: string;
+  payload_schema: { properties?: Record<string, { type?: string }>; required?: string[] };
+}
+
 function termsOf(schedule?: Schedule): Field[] {
   return [
     { name: "expression", label: "When", value: schedule?.expression ?? "", required: true, hint: "Cron with 5 or 6 fields (0 9 * * 1-5), @daily, or every 30s." },
-    { name: "tz", label: "Time zone", value: schedule?.tz ?? "UTC", required: true, hint: "Like Europe/Berlin." },
+    { name: "tz", label: "Time zone", value: schedule?.tz ?? "UTC", required: true, known: ZONES, hint: "Like Europe/Berlin." },
     { name: "payload", label: "Payload, as JSON", kind: "area", value: JSON.stringify(schedule?.payload ?? {}, null, 2) },
     { name: "tenant", label: "Tenant", value: schedule?.tenant ?? "", hint: schedule ? "" : "Empty: the default tenant." },
     { name: "priority", label: "Priority", kind: "choice", choices: PRIORITIES, value: schedule?.priority ?? "default" },
-    { name: "overlap", label: "When it is due while its last job still runs", kind: "choice", choices: OVERLAPS, value: schedule?.overlap ?? "allow" },
+    { name: "overlap", label: "If its last job still runs", kind: "choice", choices: OVERLAPS, value: schedule?.overlap ?? "allow" },
     { name: "catch_up", label: "What fell into an outage", kind: "choice", choices: CATCH_UPS, value: schedule?.catch_up ?? "last" },
   ];
 }
@@ -42,7 +49,7 @@ function bodyOf(values: Values, reason: string) {
 }
 
 export function AddSchedule() {
-  const types = useRead<{ types: { name: string }[] }>("/v1/types");
+  const types = useRead<{ types: JobType[] }>("/v1/types");
   const refresh = useRefresh();
   const names = (types.data?.types ?? []).map((type) => [type.name, type.name] as const);
   return (
@@ -57,7 +64,10 @@ export function AddSchedule() {
           { name: "type", label: "Type of its jobs", kind: "choice", choices: names, value: names[0]?.[0] ?? "" },
           ...termsOf(),
         ],
-        preview: (values) => <NextFires expression={values["expression"] ?? ""} tz={values["tz"] ?? ""} />,
+        previews: {
+          tz: (values) => <NextFires expression={values["expression"] ?? ""} tz={values["tz"] ?? ""} />,
+          payload: (values) => <Takes type={types.data?.types.find((type) => type.name === values["type"])} />,
+        },
         run: async (reason, values) => send("POST", "/v1/schedules", { ...bodyOf(values, reason), name: values["name"]?.trim(), type: values["type"] }),
         told: (made: Schedule) => `${made.name} is added`,
         done: refresh,
@@ -75,7 +85,7 @@ export function ChangeSchedule({ schedule }: { schedule: Schedule }) {
         what: "From now on; what was due before is made on the old terms. The record of its fires stays.",
         label: "Change",
         fields: termsOf(schedule),
-        preview: (values) => <NextFires expression={values["expression"] ?? ""} tz={values["tz"] ?? ""} />,
+        previews: { tz: (values) => <NextFires expression={values["expression"] ?? ""} tz={values["tz"] ?? ""} /> },
         run: async (reason, values) => send("PATCH", named("/v1/schedules", schedule.name), bodyOf(values, reason), schedule.version),
         done: refresh,
       }}
@@ -101,6 +111,18 @@ export function RemoveSchedule({ schedule }: { schedule: Schedule }) {
   );
 }
 
+// What the handler of a type takes, so that one need not know it by heart.
+function Takes({ type }: { type: JobType | undefined }) {
+  const parts = Object.entries(type?.payload_schema.properties ?? {});
+  if (!type || parts.length === 0) return null;
+  const needed = (name: string) => (type.payload_schema.required?.includes(name) ? "" : ", optional");
+  return (
+    <p class="hint whole">
+      {type.name} takes {parts.map(([name, schema]) => `${name} (${schema.type ?? "any"}${needed(name)})`).join(", ")}.
+    </p>
+  );
+}
+
 function NextFires({ expression, tz }: { expression: string; tz: string }) {
   if (!expression.trim() || !tz.trim()) return null;
   return <Fires expression={expression.trim()} tz={tz.trim()} />;
@@ -110,7 +132,7 @@ function Fires({ expression, tz }: { expression: string; tz: string }) {
   const found = useRead<{ fires: string[] }>("/v1/fires", { expression, tz, count: 5 });
   const wrong = found.error instanceof Error ? found.error.message : null;
   return (
-    <div class="preview" aria-live="polite">
+    <div class="preview whole" aria-live="polite">
       {wrong !== null ? (
         <p class="failure">{wrong}</p>
       ) : found.data?.fires.length === 0 ? (

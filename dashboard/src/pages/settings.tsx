@@ -4,7 +4,8 @@ import { Link } from "../parts/link";
 import { useRead, useRefresh } from "../parts/query";
 import { count, duration, percent } from "../parts/text";
 import { Budgets } from "./budgets";
-import { TIERS } from "./tenant-types";
+import { Keys } from "./keys";
+import { TIERS, type Tiers } from "./tenant-types";
 
 interface Rule {
   scope: string;
@@ -30,11 +31,6 @@ interface Backpressure {
   counts: { tenant: string; code: string; jobs: number }[];
 }
 
-interface Tiers {
-  default: string;
-  tiers: { name: string; weight: number; minimum: number; most: number; together: boolean }[];
-}
-
 const ACTIONS = [
   ["reject", "reject: they are refused"],
   ["defer", "defer: they are put off"],
@@ -44,18 +40,19 @@ const BELOW = [["critical", "critical"], ["high", "high"], ["default", "default"
 const WHOM = [["tenant", "a tenant"], ["tier", "each tenant of a tier"]] as const;
 const SHOWN = 50;
 
-export function Settings({ operates }: { operates: boolean }) {
+export function Settings({ operates, keys }: { operates: boolean; keys: boolean }) {
   const found = useRead<Backpressure>("/v1/backpressure", {}, 5_000);
   if (found.error) return <Failure error={found.error} />;
   if (!found.data) return <Loading />;
   return (
     <>
-      <h1>Settings</h1>
+      <h1>Settings and keys</h1>
       <OverloadPolicy policy={found.data.overload} operates={operates} />
       <TierTable operates={operates} />
       <Bounds found={found.data} operates={operates} />
       <Counts counts={found.data.counts} />
       <Budgets operates={operates} />
+      {keys && <Keys />}
     </>
   );
 }

@@ -35,3 +35,8 @@ export const TIERS = [
   ["pro", "pro"],
   ["enterprise", "enterprise"],
 ] as const;
+
+export interface Tiers {
+  default: string;
+  tiers: { name: string; weight: number; minimum: number; most: number; together: boolean }[];
+}

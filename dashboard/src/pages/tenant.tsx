@@ -11,16 +11,22 @@ const HOUR = 3600; // seconds
 
 export function TenantPage({ name, operates }: { name: string; operates: boolean }) {
   const found = useRead<TenantDetail>(named("/v1/tenants", name), { window: HOUR }, 5_000);
-  if (found.error) return <Failure error={found.error} />;
-  if (!found.data) return <Loading />;
-  const tenant = found.data;
-  const jobs = (more: Record<string, string>) => `/jobs?${new URLSearchParams({ tenant: name, ...more }).toString()}`;
   return (
     <>
       <p class="crumb">
         <Link to="/tenants">Tenants</Link>
       </p>
-      <h1>{tenant.name}</h1>
+      <h1>{name}</h1>
+      {found.error ? <Failure error={found.error} /> : !found.data ? <Loading /> : <Detail tenant={found.data} operates={operates} />}
+    </>
+  );
+}
+
+function Detail({ tenant, operates }: { tenant: TenantDetail; operates: boolean }) {
+  const { name } = tenant;
+  const jobs = (more: Record<string, string>) => `/jobs?${new URLSearchParams({ tenant: name, ...more }).toString()}`;
+  return (
+    <>
       {operates && <TenantActions tenant={tenant} />}
       <Facts tenant={tenant} />
       <p class="links">

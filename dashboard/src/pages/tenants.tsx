@@ -5,7 +5,7 @@ import { useRead } from "../parts/query";
 import { count, duration, percent } from "../parts/text";
 import { download } from "../parts/download";
 import { NewTenant } from "./tenant-actions";
-import type { Share, Tenant } from "./tenant-types";
+import type { Share, Tenant, Tiers } from "./tenant-types";
 
 const MONTH = "month";
 const WINDOWS = [
@@ -70,15 +70,16 @@ function csvOf(shares: Share[]): string {
   return [["tenant", "pool", "entitled", "delivered", "reserved"], ...rows].map((row) => row.join(",")).join("\n") + "\n";
 }
 
-interface Row extends Partial<Tenant> {
-  name: string;
+interface Row extends Tenant {
   entitled: number;
   delivered: number;
 }
 
 // Everybody who was set up, has work waiting, or got something in this time.
 function Standing({ tenants, shares }: { tenants: Tenant[]; shares: Share[] }) {
-  const rows = rowsOf(tenants, shares);
+  const known = useRead<Tiers>("/v1/tiers");
+  const tiers = new Map(known.data?.tiers.map((tier) => [tier.name, tier]));
+  const rows = rowsOf(tenants, shares, known.data?.default ?? "");
   const total = rows.reduce((sum, row) => sum + row.delivered, 0);
   if (rows.length === 0) return null;
   return (
@@ -102,10 +103,10 @@ function Standing({ tenants, shares }: { tenants: Tenant[]; shares: Share[] }) {
               <td class="cut">
                 <Link to={`/tenants/${encodeURIComponent(row.name)}`}>{row.name}</Link>
               </td>
-              <td>{row.tier ?? <span class="faint">default</span>}</td>
-              <td class="number">{row.weight ?? <span class="faint">its tier's</span>}</td>
-              <td class="number">{row.minimum == null ? <span class="faint">its tier's</span> : percent(row.minimum)}</td>
-              <td class="number">{count(row.waiting ?? 0)}</td>
+              <td class={row.set_up ? "" : "faint"}>{row.tier}</td>
+              <td class={row.weight === null ? "number faint" : "number"}>{row.weight ?? tiers.get(row.tier)?.weight ?? "–"}</td>
+              <td class={row.minimum === null ? "number faint" : "number"}>{percent(row.minimum ?? tiers.get(row.tier)?.minimum ?? 0)}</td>
+              <td class="number">{count(row.waiting)}</td>
               <td class="number">{count(Math.round(row.entitled))}</td>
               <td class="number">{count(Math.round(row.delivered))}</td>
               <td class="number">{total > 0 ? percent(row.delivered / total) : "–"}</td>
@@ -117,10 +118,11 @@ function Standing({ tenants, shares }: { tenants: Tenant[]; shares: Share[] }) {
   );
 }
 
-function rowsOf(tenants: Tenant[], shares: Share[]): Row[] {
+function rowsOf(tenants: Tenant[], shares: Share[], tier: string): Row[] {
   const rows = new Map<string, Row>(tenants.map((tenant) => [tenant.name, { ...tenant, entitled: 0, delivered: 0 }]));
   for (const share of shares) {
-    const row = rows.get(share.tenant) ?? { name: share.tenant, entitled: 0, delivered: 0 };
+    const nobody = { name: share.tenant, tier, weight: null, minimum: null, set_up: false, waiting: 0, version: 0 };
+    const row = rows.get(share.tenant) ?? { ...nobody, entitled: 0, delivered: 0 };
     rows.set(share.tenant, { ...row, entitled: row.entitled + share.entitled, delivered: row.delivered + share.delivered });
   }
   return [...rows.values()].sort((a, b) => b.delivered - a.delivered || a.name.localeCompare(b.name));

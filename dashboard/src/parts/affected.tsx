@@ -5,7 +5,7 @@ import { useRead } from "./query";
 import { count } from "./text";
 
 export function Affected({ of, none = "No job waits for it now." }: { of: Query; none?: string }) {
-  const counted = useRead<{ states: Record<string, number> }>("/v1/jobs/count", of);
+  const counted = useRead<{ states: Record<string, number> }>("/v1/jobs/count", of, 2_000);
   if (!counted.data) return null;
   const parts = Object.entries(counted.data.states).filter(([, number]) => number > 0);
   return <p>{parts.length === 0 ? none : `It touches ${inWords(parts)}.`}</p>;

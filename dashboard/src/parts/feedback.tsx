@@ -1,7 +1,7 @@
 // What a page says while it loads, when it fails, when there is nothing, and before something is destroyed.
 
-import type { ComponentChildren } from "preact";
-import { useEffect, useRef, useState } from "preact/hooks";
+import { Fragment, type ComponentChildren } from "preact";
+import { useEffect, useId, useRef, useState } from "preact/hooks";
 
 export function Loading() {
   return (
@@ -34,9 +34,9 @@ export interface Field {
   choices?: readonly (readonly [string, string])[];
   hint?: string;
   required?: boolean;
+  known?: readonly string[]; // suggestions
   min?: number;
   max?: number;
-  list?: string; // the id of a list of suggestions
 }
 
 interface Question {
@@ -46,7 +46,7 @@ interface Question {
   danger?: boolean;
   needsReason?: boolean;
   fields?: Field[];
-  preview?: (values: Values) => ComponentChildren;
+  previews?: Record<string, (values: Values) => ComponentChildren>; // what is shown below fields, by their names
   run: (reason: string, values: Values) => Promise<unknown>;
   told?: (result: never) => string;
   done?: () => void;
@@ -64,6 +64,8 @@ export function ActionButton({ question, disabled, quiet }: { question: Question
     </>
   );
 }
+
+const MANY = 5; // fields, from which on a dialog has two columns
 
 function Dialog({ question, close }: { question: Question; close: () => void }) {
   const element = useRef<HTMLDialogElement>(null);
@@ -87,14 +89,18 @@ function Dialog({ question, close }: { question: Question; close: () => void }) 
     }
   };
   return (
-    <dialog ref={element} onClose={close} aria-labelledby="dialog-title">
+    <dialog ref={element} onClose={close} aria-labelledby="dialog-title" class={(question.fields?.length ?? 0) > MANY ? "wide" : ""}>
       <form onSubmit={run}>
         <h2 id="dialog-title">{question.title}</h2>
         <div class="what">{question.what}</div>
-        {question.fields?.map((field) => (
-          <FieldInput key={field.name} field={field} value={values[field.name] ?? ""} change={(value) => setValues({ ...values, [field.name]: value })} />
-        ))}
-        {question.preview?.(values)}
+        <div class="fields">
+          {question.fields?.map((field) => (
+            <Fragment key={field.name}>
+              <FieldInput field={field} value={values[field.name] ?? ""} change={(value) => setValues({ ...values, [field.name]: value })} />
+              {question.previews?.[field.name]?.(values)}
+            </Fragment>
+          ))}
+        </div>
         <label>
           Why, for the audit
           <input
@@ -123,33 +129,49 @@ function firstValues(fields: Field[]): Values {
 }
 
 function FieldInput({ field, value, change }: { field: Field; value: string; change: (value: string) => void }) {
+  const hint = useId();
+  const described = field.hint ? hint : undefined;
   return (
-    <label>
-      {field.label}
-      {field.kind === "choice" ? (
-        <select value={value} onChange={(event) => change(event.currentTarget.value)}>
-          {field.choices?.map(([word, words]) => (
-            <option key={word} value={word}>
-              {words}
-            </option>
+    <div class={field.kind === "area" ? "field whole" : "field"}>
+      <label>
+        {field.label}
+        {field.kind === "choice" ? (
+          <select value={value} aria-describedby={described} onChange={(event) => change(event.currentTarget.value)}>
+            {field.choices?.map(([word, words]) => (
+              <option key={word} value={word}>
+                {words}
+              </option>
+            ))}
+          </select>
+        ) : field.kind === "area" ? (
+          <textarea rows={6} class="mono" spellcheck={false} value={value} aria-describedby={described} onInput={(event) => change(event.currentTarget.value)} />
+        ) : (
+          <input
+            type={field.kind === "number" ? "number" : "text"}
+            step="any"
+            min={field.min}
+            max={field.max}
+            required={field.required}
+            value={value}
+            list={field.known ? `${hint}-known` : undefined}
+            aria-describedby={described}
+            onInput={(event) => change(event.currentTarget.value)}
+          />
+        )}
+      </label>
+      {field.known && (
+        <datalist id={`${hint}-known`}>
+          {field.known.map((word) => (
+            <option key={word} value={word} />
           ))}
-        </select>
-      ) : field.kind === "area" ? (
-        <textarea rows={6} class="mono" spellcheck={false} value={value} onInput={(event) => change(event.currentTarget.value)} />
-      ) : (
-        <input
-          type={field.kind === "number" ? "number" : "text"}
-          step="any"
-          min={field.min}
-          max={field.max}
-          list={field.list}
-          required={field.required}
-          value={value}
-          onInput={(event) => change(event.currentTarget.value)}
-        />
+        </datalist>
       )}
-      {field.hint && <span class="hint">{field.hint}</span>}
-    </label>
+      {field.hint && (
+        <p class="hint" id={hint}>
+          {field.hint}
+        </p>
+      )}
+    </div>
   );
 }
 
