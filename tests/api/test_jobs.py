@@ -148,6 +148,8 @@ async def test_lists_are_filtered_and_go_on_at_the_cursor(any_api: Api) -> None:
         ({"state": ["scheduled"]}, [later_id]),
         ({"priority": "low"}, ids[:0:-1]),
         ({"idempotency_key": "k"}, [later_id]),
+        ({"key_contains": "k"}, [later_id]),
+        ({"key_contains": "kk"}, []),
         ({"type": "other"}, []),
         ({"tenant": "acme", "pool": "short", "limit": 1}, [later_id]),
     ):

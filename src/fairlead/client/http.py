@@ -109,14 +109,18 @@ class HTTPClient:
         pool: str | None = None,
         priority: Priority | None = None,
         key: str | None = None,
+        key_contains: str | None = None,
         limit: int = 100,
         cursor: str | None = None,
     ) -> Page:
-        """Jobs that fit, newest first, a page at a time."""
+        """Jobs that fit, newest first, a page at a time; go on while a page has a cursor.
+
+        A search with `key_contains` looks at a bounded number of jobs, so its page may be short and have a cursor.
+        """
         wanted = {
             "state": [state.value for state in states], "type": type, "tenant": tenant, "pool": pool,
-            "priority": priority.word if priority is not None else None, "idempotency_key": key, "limit": limit,
-            "cursor": cursor,
+            "priority": priority.word if priority is not None else None, "idempotency_key": key,
+            "key_contains": key_contains, "limit": limit, "cursor": cursor,
         }  # fmt: skip
         return documents.page_of(await self._get("/v1/jobs", wanted))
 

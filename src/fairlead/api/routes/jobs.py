@@ -81,6 +81,9 @@ async def list_jobs(
     pool: Annotated[Name | None, Query()] = None,
     priority: Annotated[PriorityWord | None, Query()] = None,
     idempotency_key: Annotated[Key | None, Query()] = None,
+    key_contains: Annotated[
+        Key | None, Query(description="A text in the idempotency key; a page may be short and still have a cursor.")
+    ] = None,
     fingerprint: Annotated[Key | None, Query(description="The group of errors that dead jobs died of.")] = None,
     error_type: Annotated[Key | None, Query()] = None,
     finished_after: Moment = None,
@@ -93,7 +96,7 @@ async def list_jobs(
         tuple(state or ()), type, caller.tenant_for(tenant), pool, priority_of(priority), idempotency_key, fingerprint,
         error_type, seconds_of(finished_after), seconds_of(finished_before),
     )  # fmt: skip
-    page = await caller.service.client.list_jobs(wanted, limit, cursor)
+    page = await caller.service.client.list_jobs(wanted, limit, cursor, key_contains)
     return JobPage(jobs=[job_document(job) for job in page.jobs], cursor=page.cursor)
 
 
