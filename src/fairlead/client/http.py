@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 MISSING = "the HTTP client needs a package that is not installed; add it with: pip install 'fairlead[client]'"
 PATIENCE = 10.0
 LONGEST_WAIT = 30.0
-WORTH_REPEATING = ("STORE_UNAVAILABLE", "IDEMPOTENCY_IN_PROGRESS", "TOO_MANY_FOLLOWERS")
+WORTH_REPEATING = ("STORE_UNAVAILABLE", "IDEMPOTENCY_IN_PROGRESS", "TOO_MANY_FOLLOWERS", "KEY_RATE_LIMIT_EXCEEDED")
 DURATIONS = ("run_in", "idempotency_window", "timeout")
 BATCH = 1_000
 BATCH_BYTES = 512 * 1024

@@ -144,6 +144,7 @@ def refuse_by_depth(policy: Policy, tenant: str, waiting: int, count: int) -> Re
         f"tenant {tenant!r} has about {waiting} waiting jobs and may have {most}, so {count} more were refused; "
         "nothing was stored: submit again later, or raise the bound with `fairlead backpressure depth`",
         RETRY_AFTER,
+        quota=most,
     )
 
 
@@ -156,6 +157,8 @@ def refuse_by_rate(way: Flow, tenant: str, count: int, again_in: float) -> Refus
         f"tenant {tenant!r} may submit {way.rate:g} jobs a second, {way.burst:g} at once, so {count} were refused; "
         f"nothing was stored: {advice}",
         again_in,
+        quota=way.burst,
+        window=way.burst / way.rate,
     )
 
 
@@ -170,6 +173,7 @@ def refuse_by_overload(policy: Overload, ready: int, count: int) -> Refused:
         f"about {ready} jobs are ready, {policy.waiting} or more count as an overload, and {count} jobs below priority "
         f"{policy.below.word} were refused; nothing was stored: submit again later, or with a higher priority",
         RETRY_AFTER,
+        quota=policy.waiting,
     )
 
 
