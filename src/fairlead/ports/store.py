@@ -185,6 +185,9 @@ class Store(ShareStore, LimitedStore, ServerRecords, Protocol):
     async def lost(self, limit: int) -> list[Held]:
         """Running jobs whose owner's lease is over."""
 
+    async def claimed_under(self, leases: Sequence[Lease]) -> list[Held]:
+        """Running jobs that were claimed under these leases."""
+
     async def held(self, ids: Iterable[str]) -> list[Held]:
         """Those of the jobs that are live, as they are now."""
 

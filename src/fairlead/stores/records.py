@@ -16,6 +16,7 @@ from fairlead.core.model import (
     JobFilter,
     JobRecord,
     JobType,
+    Lease,
     Page,
     Quota,
     WorkerInfo,
@@ -50,6 +51,11 @@ class RecordVerbs(Statements):
     async def lost(self, limit: int) -> list[Held]:
         """Running jobs whose owner's lease is over."""
         return await self._held(await self._ask("lost", limit=limit))
+
+    async def claimed_under(self, leases: Sequence[Lease]) -> list[Held]:
+        """Running jobs that were claimed under these leases."""
+        rows = [{"owner": lease.owner, "lease": lease.token} for lease in leases]
+        return await self._held(await self._ask_each("claimed_under", rows))
 
     async def held(self, ids: Iterable[str]) -> list[Held]:
         """Those of the jobs that are live, as they are now."""

@@ -39,12 +39,13 @@ class BreakerAction(Incoming):
 
 
 class QuarantineDocument(Outgoing):
-    """A type of which nothing starts; `by` is null where it came to that by itself."""
+    """A type whose jobs have so many attempts, with 0 none starts; `by` is null where it came to that by itself."""
 
     type: str
     why: str
     by: str | None
     since: datetime | None
+    attempts: int
 
 
 class Quarantines(Outgoing):
@@ -58,6 +59,12 @@ class QuarantineAction(Incoming):
 
     type: Name
     reason: Reason
+
+
+class QuarantineBegin(QuarantineAction):
+    """How many attempts its jobs have until it is released; with 0 nothing of it starts."""
+
+    attempts: Annotated[int, Field(ge=0, le=100)] = 0
 
 
 class LimitDocument(Outgoing):

@@ -49,6 +49,7 @@ class RetryTerms(Outgoing):
     ratio: float | None
     floor: int
     window: float
+    beyond: str
 
 
 class TenantDetail(TenantDocument):
@@ -129,7 +130,9 @@ def tenant_detail(state: TenantState, bounds: TenantBounds, lines: Sequence[Line
         effective_most=standing.most,
         depth=bounds.depth,
         submission_rate=None if way is None else SubmissionRate(rate=way.rate, burst=way.burst),
-        retry_budget=RetryTerms(ratio=budget.ratio, floor=budget.floor, window=seconds(budget.window)),
+        retry_budget=RetryTerms(
+            ratio=budget.ratio, floor=budget.floor, window=seconds(budget.window), beyond=budget.beyond
+        ),
         ledger=[_ledger_line(line) for line in lines],
     )
 
