@@ -232,7 +232,7 @@ async def test_why_it_waits(any_api: Api) -> None:
         document: dict[str, Any] = (await any_api.call("GET", f"/v1/jobs/{job_id}/explain")).json()
         return document
 
-    assert [reason["code"] for reason in (await explained(first))["reasons"]] == ["NO_WORKER", "NEXT_IN_LANE"]
+    assert [reason["code"] for reason in (await explained(first))["reasons"]] == ["NO_WORKER", "NEXT_IN_LANE", "SHARE"]
     behind = (await explained(second))["reasons"][1]
     assert (behind["code"], behind["data"]["ahead"]) == ("BEHIND_OTHERS", 1)
     assert (await explained(scheduled))["reasons"][1]["code"] == "SCHEDULED"

@@ -172,7 +172,7 @@ async def retry(job_id: JobId, caller: Actor, reason: ReasonQuery = None) -> Job
 @router.get("/{job_id}/explain", responses=answers(404))
 async def explain(job_id: JobId, caller: Reader) -> ExplanationDocument:
     """Why a job is where it is, in words and as data."""
-    explanation = await explain_job(caller.store, await caller.job(job_id))
+    explanation = await explain_job(caller.store, await caller.job(job_id), caller.tenant)
     reasons = [ReasonDocument(code=item.code, words=item.words, data=dict(item.data)) for item in explanation.reasons]
     return ExplanationDocument(
         state=explanation.state,
