@@ -34,6 +34,7 @@ async def test_a_full_limit_names_who_holds_it(any_api: Api) -> None:
     bound = await explained(api, waiting, await api.key("read", tenant="acme"))
     assert [holder["id"] for holder in bound["reasons"]["LIMIT_FULL"]["data"]["holders"]] == [mine]
     assert theirs not in str(bound)
+    assert bound["reasons"]["LIMIT_FULL"]["words"] == "the limit type:mail is full: 2 of 2 run"
 
 
 async def test_a_rate_tells_when_there_is_room(any_api: Api) -> None:

@@ -74,7 +74,8 @@ async def limits_of(
         tokens = left(use.buckets.get(name), allowed.flow, use.now) if allowed.flow else None
         facts = LimitFacts(name, allowed, used.get(name, 0), tokens)
         if facts.is_crowded:
-            facts = replace(facts, holders=await _holders(store, rules, use.running, name, seen_by))
+            holders = await _holders(store, rules, use.running, name, seen_by)
+            facts = replace(facts, holders=holders, is_partial=seen_by is not None)
         found.append(facts)
     return tuple(found)
 

@@ -24,13 +24,17 @@ class Runs(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class LimitFacts:
-    """A limit that a job is under: what it allows, how many run, the tokens left of its rate, and who runs."""
+    """A limit that a job is under: what it allows, how many run, the tokens left of its rate, and who runs.
+
+    `is_partial` where some of the holders are not to be told.
+    """
 
     name: str
     bound: Bound
     running: int
     tokens: float | None = None
     holders: Sequence[Runs] = ()
+    is_partial: bool = False
 
     @property
     def is_crowded(self) -> bool:
@@ -51,7 +55,8 @@ class LimitFacts:
         """Why it holds the job back."""
         most = self.bound.concurrent
         if self.is_crowded:
-            oldest = f", the longest since {words(max(0.0, now - self.holders[0].since))}" if self.holders else ""
+            told = self.holders and not self.is_partial
+            oldest = f", the longest since {words(max(0.0, now - self.holders[0].since))}" if told else ""
             return f"the limit {self.name} is full: {self.running} of {most} run{oldest}"
         return f"the limit {self.name} lets {_rate(self.bound.flow)} start; the next may in {words(self.next_token())}"
 

@@ -31,7 +31,7 @@ from fairlead.stores.statements import Statements
 
 Rows = list[Any]
 
-MOST_SCANNED = 20_000  # jobs of each table that a search looks at before it answers
+MOST_SCANNED = 10_000  # jobs of each table that a search looks at before it answers
 
 
 class RecordVerbs(Statements):
