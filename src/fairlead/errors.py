@@ -100,19 +100,28 @@ class PayloadTooLarge(PayloadError):
 
 
 class Refused(FairleadError):
-    """The submission is not wanted now; nothing was stored, and it may be tried again after `retry_after` seconds."""
+    """The submission is not wanted now; nothing was stored, and it may be tried again after `retry_after` seconds.
+
+    `policy` names the bound, of which `quota` jobs are allowed, within `window` seconds where it is a rate.
+    """
 
     code = "REFUSED"
+    policy = "submission"
 
-    def __init__(self, message: str, retry_after: float) -> None:
+    def __init__(
+        self, message: str, retry_after: float, quota: float | None = None, window: float | None = None
+    ) -> None:
         super().__init__(message)
         self.retry_after = retry_after
+        self.quota = quota
+        self.window = window
 
 
 class TenantQueueFull(Refused):
     """As many jobs of the tenant wait as may."""
 
     code = "TENANT_QUEUE_FULL"
+    policy = "depth"
 
 
 class TenantRateExceeded(Refused):
@@ -125,6 +134,7 @@ class Overloaded(Refused):
     """The system has too much to do for jobs of this priority."""
 
     code = "OVERLOADED"
+    policy = "overload"
 
 
 class JobError(FairleadError):

@@ -96,6 +96,7 @@ async def test_a_limit_is_set_shown_and_removed(any_api: Api) -> None:
     assert await refused(api, "GET", path) == (404, "NOT_SET")
     made = await done(api, "PUT", path, {"concurrent": 2, "rate": 5.0, "burst": 10, **WHY})
     assert (made["concurrent"], made["rate"], made["burst"], made["tokens"]) == (2, 5.0, 10.0, 10.0)
+    assert made.pop("holders") == []
     assert (await done(api, "GET", "/v1/limits"))["limits"] == [made]
     lifted = await done(api, "PUT", path, {"unlimited": True}, If_Match=f'"{made["version"]}"')
     assert (lifted["concurrent"], lifted["rate"]) == (None, None)

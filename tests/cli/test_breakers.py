@@ -75,6 +75,9 @@ def test_a_type_is_quarantined_and_released(run: Run, shop: Shop) -> None:
     (item,) = document(run, shop, "quarantine", "list")["quarantined"]
     assert (item["type"], item["by"], item["why"]) == ("greet", "ada", HOSTILE)
     assert "\x1b" not in run("quarantine", "list", "--database", shop.url).stdout
+    assert item["attempts"] == 0
+    run("quarantine", "put", "greet", "--attempts", "2", "--database", shop.url)
+    assert document(run, shop, "quarantine", "list")["quarantined"][0]["attempts"] == 2
     assert "released" in run("quarantine", "release", "greet", "--database", shop.url).stdout
     assert "no job type is in quarantine" in run("quarantine", "list", "--database", shop.url).stdout
     assert run("quarantine", "release", "greet", "--database", shop.url).exit_code == 1
@@ -90,7 +93,10 @@ def test_budgets_are_listed_set_and_reset(run: Run, shop: Shop) -> None:
     assert "yes" in run("budgets", "list", "--database", shop.url).stdout
     run("budgets", "set", "acme", "--ratio", "50", "--floor", "7", "--database", shop.url)
     (item,) = document(run, shop, "budgets", "list")["budgets"]
-    assert (item["allowed"], item["used_up"], item["own"]) == (507.0, False, True)
+    assert (item["allowed"], item["used_up"], item["own"], item["beyond"]) == (507.0, False, True, "dead")
+    run("budgets", "set", "acme", "--ratio", "50", "--beyond", "delay", "--database", shop.url)
+    assert document(run, shop, "budgets", "list")["budgets"][0]["beyond"] == "delay"
+    assert run("budgets", "set", "acme", "--beyond", "dreams", "--database", shop.url).exit_code != 0
     assert "no limit" in run("budgets", "set", "acme", "--database", shop.url).stdout
     assert document(run, shop, "budgets", "list")["budgets"][0]["allowed"] is None
     run("budgets", "reset", "acme", "--database", shop.url)

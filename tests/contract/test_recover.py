@@ -148,3 +148,15 @@ async def test_a_job_that_takes_its_workers_down_ends(store: Store) -> None:
     assert (record.state, record.crashes, record.attempt, record.fence) == (State.DEAD, CRASH_LIMIT, 0, CRASH_LIMIT)
     assert record.error.type == "LeaseLost"
     assert len(await store.attempts(job.id)) == CRASH_LIMIT
+
+
+async def test_what_was_claimed_under_a_lease_is_found_and_nothing_else(world: World) -> None:
+    await world.store.enqueue(new_jobs(6))
+    first = await world.worker(30)
+    second, other = same_worker(first), await world.worker(30)
+    await claim(world.store, first, 1)
+    wanted = [*await claim(world.store, second, 2), *await claim(world.store, other, 1)]
+    await world.store.settle([done(wanted.pop())])
+    found = await world.store.claimed_under([second, other, new_lease()])
+    assert {job.id: job.hold for job in found} == {job.id: job.hold for job in wanted}
+    assert await world.store.claimed_under([]) == []

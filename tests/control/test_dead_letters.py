@@ -6,7 +6,17 @@ from typing import Any
 
 import pytest
 
-from fairlead import App, IllegalMove, InvalidArguments, JobNotFound, PayloadTooLarge, Retry, State, UnsafePayload
+from fairlead import (
+    App,
+    Breaker,
+    IllegalMove,
+    InvalidArguments,
+    JobNotFound,
+    PayloadTooLarge,
+    Retry,
+    State,
+    UnsafePayload,
+)
 from fairlead.control import dead_letters
 from fairlead.control.audit import Operator, verify_chain
 from fairlead.control.staged import Pace, replay_in_stages
@@ -24,7 +34,7 @@ class Bank:
     """An app whose handler works or does not."""
 
     def __init__(self, url: str) -> None:
-        self.app = App(url, poll="50ms")
+        self.app = App(url, poll="50ms", breaker=Breaker.off())
         self.broken = True
         self.seen: list[int] = []
 

@@ -8,10 +8,12 @@ import pytest
 import fairlead
 from fairlead.control.audit import Operator
 from fairlead.control.budgets import BudgetStatus, budgets, reset_budget, set_budget
+from fairlead.control.dead_letters import replay_many
 from fairlead.control.quarantine import put, quarantined, release
+from fairlead.core.model import JobFilter
 from fairlead.core.states import State
 from fairlead.errors import ConfigError, UnknownType
-from fairlead.telemetry.events import Event, RetriesDelayed, TypeQuarantined
+from fairlead.telemetry.events import Event, RetriesDelayed, RetriesRefused, TypeQuarantined
 from tests.contract.world import World, open_world
 from tests.worker.support import until
 
@@ -32,6 +34,7 @@ class Plant:
         self.world = world
         self.app = fairlead.App(world.url, clock=world.clock, poll="50ms", breaker=fairlead.Breaker.off(), **options)
         self.mended = False
+        self.error: Exception = ValueError("sparks")
         self.runs = 0
         self.events: list[Event] = []
         self.app.on_event(self.events.append, jobs=False)
@@ -40,7 +43,7 @@ class Plant:
         async def weld() -> None:
             self.runs += 1
             if not self.mended:
-                raise ValueError("sparks")
+                raise self.error
 
         @self.app.handler("paint")
         async def paint() -> None: ...
@@ -61,14 +64,48 @@ class Plant:
                 await (await self.paint.enqueue()).wait(timeout=60)
 
 
-async def test_a_type_that_fails_for_an_hour_waits_until_it_is_released(world: World) -> None:
+async def fail_for_an_hour(plant: Plant) -> list[fairlead.Job]:
+    """Four jobs that have failed every nine minutes, until their type is quarantined."""
+    store = await plant.app.store()
+    jobs = await plant.weld.enqueue_many([{}] * 4)
+    for _ in range(7):
+        assert await quarantined(store) == []
+        await plant.work(4, wait=9 * MINUTE)
+    return jobs
+
+
+async def test_jobs_of_a_type_that_fails_for_an_hour_have_two_attempts_then_they_are_dead(world: World) -> None:
     plant = Plant(world)
     async with plant.app:
         store = await plant.app.store()
-        jobs = await plant.weld.enqueue_many([{}] * 4)
-        for _ in range(7):
-            assert await quarantined(store) == []
-            await plant.work(4, wait=9 * MINUTE)
+        old = await fail_for_an_hour(plant)
+        (item,) = await quarantined(store)
+        assert (item.type, item.by, item.attempts) == ("weld", None, 2)
+        new = await plant.weld.enqueue_many([{}] * 3)
+        await plant.work(7, wait=2)
+        assert {await job.state() for job in old} == {State.DEAD}, "they have had more than two"
+        assert {await job.state() for job in new} == {State.RETRYING}
+        await plant.work(3, wait=2)
+        records = [await job.read() for job in new]
+        assert {(record.state, record.attempt) for record in records} == {(State.DEAD, 2)}
+        assert {record.error and record.error.message for record in records} == {
+            "sparks (not tried again: its type is in quarantine)"
+        }
+        (group,) = await store.dead_groups(JobFilter(), 10)
+        assert group.count == 7, "the note is not part of what groups them"
+        plant.mended = True
+        await release(store, "weld", ADA)
+        assert len((await replay_many(store, JobFilter(type="weld"), ADA)).done) == 7
+        async with plant.app.worker():
+            for job in [*old, *new]:
+                await job.wait(timeout=60)
+
+
+async def test_a_type_that_fails_for_an_hour_waits_until_it_is_released(world: World) -> None:
+    plant = Plant(world, quarantine=fairlead.Quarantine(attempts=0))
+    async with plant.app:
+        store = await plant.app.store()
+        jobs = await fail_for_an_hour(plant)
         (item,) = await quarantined(store)
         assert (item.type, item.by, item.why) == ("weld", None, "28 of 28 runs failed within 1h")
         (event,) = [event for event in plant.events if isinstance(event, TypeQuarantined)]
@@ -123,8 +160,35 @@ async def test_an_operator_puts_a_type_into_quarantine_and_lets_it_go(world: Wor
             await release(store, "weld", ADA)
 
 
-async def test_retries_beyond_the_budget_are_delayed_and_none_is_lost(world: World) -> None:
+async def test_jobs_whose_retry_is_beyond_the_budget_are_dead_early(world: World) -> None:
     plant = Plant(world, retry_budget=fairlead.RetryBudget(ratio=2, floor=5, window="1m"))
+    async with plant.app:
+        jobs = await plant.weld.options(tenant="acme").enqueue_many([{}] * 10)
+        for _ in range(3):
+            await plant.work(10, wait=1)
+        dead = [record for record in [await job.read() for job in jobs] if record.state is State.DEAD]
+        assert len(dead) == 5, "ten first attempts allow twenty-five retries"
+        assert {record.attempt for record in dead} == {3}
+        assert all(record.error and "acme has used up its retry budget" in record.error.message for record in dead)
+        (event,) = [event for event in plant.events if isinstance(event, RetriesRefused)]
+        assert (event.tenant, event.refused, event.allowed) == ("acme", 5, 25)
+        calm = await plant.weld.options(tenant="calm").enqueue()
+        await plant.work(6, wait=0)
+        assert await calm.state() is State.RETRYING, "one tenant's budget is not another's"
+
+
+async def test_a_dependency_that_is_away_delays_what_is_beyond_the_budget(world: World) -> None:
+    plant = Plant(world, retry_budget=fairlead.RetryBudget(ratio=0, floor=1, window="1m"))
+    plant.error = ConnectionError("no route")
+    async with plant.app:
+        jobs = await plant.weld.enqueue_many([{}] * 5)
+        await plant.work(5, wait=0)
+        assert {await job.state() for job in jobs} == {State.RETRYING}
+        assert max(await waits(plant, jobs)) >= 60
+
+
+async def test_retries_beyond_the_budget_can_be_delayed_and_none_is_lost(world: World) -> None:
+    plant = Plant(world, retry_budget=fairlead.RetryBudget(ratio=2, floor=5, window="1m", beyond="delay"))
     async with plant.app:
         jobs = await plant.weld.options(tenant="acme").enqueue_many([{}] * 10)
         for _ in range(2):
@@ -148,7 +212,7 @@ async def test_retries_beyond_the_budget_are_delayed_and_none_is_lost(world: Wor
 
 
 async def test_an_operator_lifts_a_budget_and_restores_it(world: World) -> None:
-    plant = Plant(world, retry_budget=fairlead.RetryBudget(ratio=0, floor=1, window="1m"))
+    plant = Plant(world, retry_budget=fairlead.RetryBudget(ratio=0, floor=1, window="1m", beyond="delay"))
     async with plant.app:
         store = await plant.app.store()
         await set_budget(store, "default", fairlead.RetryBudget(ratio=None), ADA)

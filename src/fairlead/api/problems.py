@@ -21,6 +21,7 @@ from fairlead.errors import (
     NotSet,
     PayloadError,
     PayloadTooLarge,
+    Refused,
     ScheduleNotFound,
     ScheduleRefused,
     StoreError,
@@ -31,6 +32,7 @@ from fairlead.errors import (
 MEDIA_TYPE = "application/problem+json"
 MOST_ERRORS = 20
 LONGEST_DETAIL = 2_000
+LONGEST_WAIT = 366 * 86_400.0
 
 STATUS: dict[type[FairleadError], int] = {
     JobNotFound: 404,
@@ -105,8 +107,16 @@ def of_ours(error: FairleadError) -> Problem:
     wait = getattr(error, "retry_after", 1.0 if isinstance(error, StoreUnavailable) else None)
     usual = 500 if wait is None else 429  # what says when to come again is a limit
     status = next((STATUS[kind] for kind in type(error).__mro__ if kind in STATUS), usual)
-    headers = {} if wait is None else {"Retry-After": str(max(1, ceil(wait)))}
+    headers = {} if wait is None else {"Retry-After": str(_whole(wait))}
+    if isinstance(error, Refused) and error.quota is not None:
+        window = "" if error.window is None else f";w={_whole(error.window)}"
+        headers["RateLimit-Policy"] = f'"{error.policy}";q={int(error.quota)}{window}'
+        headers["RateLimit"] = f'"{error.policy}";r=0;t={_whole(error.retry_after)}'
     return Problem(status, error.code, str(error), headers)
+
+
+def _whole(seconds: float) -> int:
+    return max(1, ceil(min(seconds, LONGEST_WAIT)))
 
 
 async def answer_problem(request: Request, error: Exception) -> Response:

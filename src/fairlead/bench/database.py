@@ -8,7 +8,7 @@ from typing import Any, Protocol
 import apsw
 import psycopg
 
-from fairlead.stores.postgres.connection import conninfo
+from fairlead.stores.postgres.connection import conninfo, query
 from fairlead.stores.sql import named, pyformat, queries
 from fairlead.stores.sqlite.address import parse
 from fairlead.stores.sqlite.connection import connect
@@ -45,6 +45,7 @@ class PostgresDatabase:
 
     def __init__(self, url: str) -> None:
         self.connection = psycopg.connect(conninfo(url), autocommit=True)
+        self.connection.execute(query("no_jit"))  # as the connections of the store are
 
     def rows(self, name: str, **parameters: Any) -> Rows:
         """Run a statement in a transaction of its own; returns its rows."""

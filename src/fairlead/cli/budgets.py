@@ -1,7 +1,7 @@
 """`fairlead budgets`: list, set, reset."""
 
 from dataclasses import asdict
-from typing import Annotated
+from typing import Annotated, cast
 
 import typer
 
@@ -12,17 +12,19 @@ from fairlead.cli.loading import Database, Json
 from fairlead.cli.output import cell, plain, show, show_json, table
 from fairlead.control import budgets
 from fairlead.control.budgets import BudgetStatus
+from fairlead.core import budget
 from fairlead.core.budget import RetryBudget
 from fairlead.core.durations import words
 
 Tenant = Annotated[str, typer.Argument(metavar="TENANT", help="The tenant.")]
 Ratio = Annotated[float | None, typer.Option(min=0, help="Retries for each first attempt; without it, no limit.")]
 Floor = Annotated[int, typer.Option(min=1, help="Retries that every window has beside these.")]
+Beyond = Annotated[str, typer.Option(help="What becomes of retries beyond it: dead (letters), or delay.")]
 Window = Annotated[float, typer.Option(parser=parse_duration, metavar="DURATION", help="The time they are counted in.")]
 
 
 def list_budgets(database: Database = None, as_json: Json = False) -> None:
-    """List the tenants that had retries lately, how many they may have, and whose retries are delayed."""
+    """List the tenants that had retries lately, how many they may have, and who has used them up."""
     found = on_store(database, budgets.budgets)
     if as_json:
         show_json({"budgets": [_document(item) for item in found]})
@@ -33,11 +35,11 @@ def list_budgets(database: Database = None, as_json: Json = False) -> None:
 
 
 def set_budget(
-    tenant: Tenant, ratio: Ratio = None, floor: Floor = 100, window: Window = 60.0, reason: Reason = None,
-    actor: Actor = None, database: Database = None, as_json: Json = False,
+    tenant: Tenant, ratio: Ratio = None, floor: Floor = 100, window: Window = 60.0, beyond: Beyond = "dead",
+    reason: Reason = None, actor: Actor = None, database: Database = None, as_json: Json = False,
 ) -> None:  # fmt: skip
-    """Give a tenant a retry budget of its own; without --ratio its retries are never delayed."""
-    policy, who = RetryBudget(ratio, floor, window), operator(actor, reason)
+    """Give a tenant a retry budget of its own; without --ratio its retries are not limited."""
+    policy, who = RetryBudget(ratio, floor, window, cast(budget.Beyond, beyond)), operator(actor, reason)
     on_store(database, lambda store: budgets.set_budget(store, tenant, policy, who))
     if as_json:
         show_json({"tenant": tenant, **policy.stored()})
@@ -58,7 +60,7 @@ def reset_budget(
 
 
 def _print_list(found: list[BudgetStatus]) -> None:
-    listing = table(tenant=True, first_attempts=True, retries=True, budget=True, delayed=True)
+    listing = table(tenant=True, first_attempts=True, retries=True, budget=True, used_up=True)
     for item in found:
         listing.add_row(
             cell(item.tenant), cell(item.first_attempts), cell(item.retries),

@@ -12,6 +12,8 @@ from fairlead.control import quarantine
 
 Type = Annotated[str, typer.Argument(metavar="TYPE", help="The job type.")]
 
+Attempts = Annotated[int, typer.Option(min=0, help="How many attempts its jobs have; with 0 nothing of it starts.")]
+
 
 def list_quarantined(database: Database = None, as_json: Json = False) -> None:
     """List the job types in quarantine, since when and why."""
@@ -21,25 +23,29 @@ def list_quarantined(database: Database = None, as_json: Json = False) -> None:
     elif not found:
         show("no job type is in quarantine")
     else:
-        listing = table(type=True, since=True, by=True, why=False)
+        listing = table(type=True, since=True, by=True, attempts=True, why=False)
         for item in found:
-            listing.add_row(cell(item.type), cell(moment(item.since)), cell(item.by or "itself"), cell(item.why))
+            listing.add_row(
+                cell(item.type), cell(moment(item.since)), cell(item.by or "itself"),
+                cell(item.attempts or "none starts"), cell(item.why),
+            )  # fmt: skip
         show(listing)
 
 
 def put(
-    type_: Type, reason: Reason = None, actor: Actor = None, database: Database = None, as_json: Json = False
-) -> None:
-    """Put a job type into quarantine: nothing of it starts until it is released."""
+    type_: Type, attempts: Attempts = 0, reason: Reason = None, actor: Actor = None, database: Database = None,
+    as_json: Json = False,
+) -> None:  # fmt: skip
+    """Put a job type into quarantine: until it is released nothing of it starts, or its jobs have few attempts."""
     who = operator(actor, reason)
-    on_store(database, lambda store: quarantine.put(store, type_, who))
+    on_store(database, lambda store: quarantine.put(store, type_, who, attempts))
     _print(type_, as_json, quarantined=True)
 
 
 def release(
     type_: Type, reason: Reason = None, actor: Actor = None, database: Database = None, as_json: Json = False
 ) -> None:
-    """Release a job type from quarantine; its jobs have kept their places and their attempts."""
+    """Release a job type from quarantine; jobs that waited have kept their places and their attempts."""
     who = operator(actor, reason)
     on_store(database, lambda store: quarantine.release(store, type_, who))
     _print(type_, as_json, quarantined=False)

@@ -23,12 +23,13 @@ class BudgetStatus:
     ratio: float | None
     floor: int
     window: float
+    beyond: str
     own: bool  # set for this tenant, not by the application
     version: int = ABSENT  # of what was set for this tenant
 
     @property
     def used_up(self) -> bool:
-        """Whether further retries are delayed."""
+        """Whether further retries are refused, or delayed."""
         return self.retries >= self.allowed
 
 
@@ -86,5 +87,5 @@ def _status(tenant: str, controls: Controls, usual: RetryBudget, sums: Sums) -> 
     policy = RetryBudget(**control.value) if control and control.value else usual
     return BudgetStatus(
         tenant, sums.good, sums.bad, allowed(policy, sums), policy.ratio, policy.floor, seconds(policy.window),
-        control is not None, version_of(controls, KIND, tenant),
+        policy.beyond, control is not None, version_of(controls, KIND, tenant),
     )  # fmt: skip

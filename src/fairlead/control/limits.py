@@ -10,8 +10,10 @@ from fairlead.core.controls import Controls
 from fairlead.core.limits import LIMIT, Bound, Rules, bound, limit_name, usage
 from fairlead.core.model import JobType
 from fairlead.errors import ConfigError, NotSet
-from fairlead.ports.limits import LimitUse
+from fairlead.ports.limits import Holder, LimitUse
 from fairlead.ports.store import Store
+
+MOST_HOLDERS = 100
 
 
 class LimitInForce(NamedTuple):
@@ -67,9 +69,9 @@ async def remove_limit(store: Store, scope: str, name: str, operator: Operator, 
 async def limits(store: Store) -> list[LimitInForce]:
     """All limits in force: those that are set or declared, and each key and each one of a kind that is in use."""
     controls, types, use = await read_controls(store), await store.job_types(), await store.limit_use()
-    rules = Rules(_declared(types), {}, controls)
+    rules = Rules(declared(types), {}, controls)
     used = usage(rules, use.running.items())
-    names = {f"limit:{name}" for name in _declared(types)} | controls.of(LIMIT).keys()
+    names = {f"limit:{name}" for name in declared(types)} | controls.of(LIMIT).keys()
     names |= used.keys() | {name for name in use.buckets if rules.bound(name) != Bound()}
     return [_in_force(name, rules, used, use, controls) for name in sorted(names)]
 
@@ -77,10 +79,17 @@ async def limits(store: Store) -> list[LimitInForce]:
 async def show_limit(store: Store, scope: str, name: str) -> LimitInForce:
     """One limit that is set, declared, or follows from one for each of its kind; NotSet if nothing is limited."""
     controls, types, use = await read_controls(store), await store.job_types(), await store.limit_use()
-    rules, full = Rules(_declared(types), {}, controls), limit_name(scope, name)
+    rules, full = Rules(declared(types), {}, controls), limit_name(scope, name)
     if rules.bound(full) == Bound() and controls.get(LIMIT, full) is None:
         raise NotSet(f"nothing limits {scope} {name}; `fairlead limits` lists what is in force")
     return _in_force(full, rules, usage(rules, use.running.items()), use, controls)
+
+
+async def limit_holders(store: Store, scope: str, name: str, most: int = MOST_HOLDERS) -> list[Holder]:
+    """Jobs that run under a limit, those that run longest first."""
+    controls, types, use = await read_controls(store), await store.job_types(), await store.limit_use()
+    rules, full = Rules(declared(types), {}, controls), limit_name(scope, name)
+    return await store.holders([lane for lane in use.running if full in rules.of(lane)], most)
 
 
 def _in_force(name: str, rules: Rules, used: dict[str, int], use: LimitUse, controls: Controls) -> LimitInForce:
@@ -108,9 +117,10 @@ def _is_set(name: str, controls: Controls) -> bool:
     return any(controls.get(LIMIT, candidate) for candidate in candidates)
 
 
-def _declared(types: Iterable[JobType]) -> dict[str, Bound]:
-    declared: dict[str, Bound] = {}
+def declared(types: Iterable[JobType]) -> dict[str, Bound]:
+    """What handlers declare, by the name of the limit."""
+    found: dict[str, Bound] = {}
     for job_type in types:
         for limit in job_type.settings.get("limits") or []:
-            declared[limit["name"]] = bound(limit["concurrent"], limit["rate"], limit["burst"])
-    return declared
+            found[limit["name"]] = bound(limit["concurrent"], limit["rate"], limit["burst"])
+    return found

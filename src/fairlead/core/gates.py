@@ -9,6 +9,7 @@ from fairlead.core.breaker import BREAKER, describe, is_shut, tripped
 from fairlead.core.controls import Controls
 from fairlead.core.model import Lane
 from fairlead.core.quarantine import KIND as QUARANTINE
+from fairlead.core.quarantine import attempts_of
 from fairlead.errors import ConfigError
 
 PAUSE = "pause"
@@ -52,7 +53,7 @@ def _why_paused(lane: Lane, controls: Controls) -> str | None:
 
 def _why_quarantined(lane: Lane, controls: Controls) -> str | None:
     control = controls.get(QUARANTINE, lane.type)
-    if control is None or control.value is None:
+    if control is None or control.value is None or attempts_of(control) != 0:
         return None
     return f"type {lane.type} is quarantined: {control.value.get('why')}"
 

@@ -18,6 +18,7 @@ from fairlead.core.retry import LONGEST_DELAY, Retry, retry_delay, wait
 from fairlead.core.states import State
 
 MOST_SPREAD = 1.1  # jobs that were told the same time to come back arrive over a tenth more than that
+NOTE = " (not tried again: {})"
 LOST = "LeaseLost"
 LOST_FINGERPRINT = fingerprint(LOST)
 
@@ -25,14 +26,15 @@ Policy = Retry | Policies
 
 
 class Relief(NamedTuple):
-    """What a failure is spared, and what its retry has to wait for, for reasons beyond its own job.
+    """What a failure is spared, and what becomes of its retry, for reasons beyond its own job.
 
     A dependency that is known to be away is nobody's attempt: `excused`. `at_least` is what the tenant's retry budget
-    asks for.
+    asks for. `last` says why this attempt is the last one, whatever the policy says.
     """
 
     excused: bool = False
     at_least: float = 0.0
+    last: str | None = None
 
 
 def settle(
@@ -80,9 +82,24 @@ def _relieve(settlement: Settlement, job: Claim | Held, policy: Retry, relief: R
         if delay is None:
             return
         settlement.state, settlement.attempt, settlement.delay = State.RETRYING, job.attempt - 1, delay
-    if settlement.state is State.RETRYING and relief.at_least > settlement.delay:
+    if settlement.state is State.RETRYING and relief.last is not None:
+        settlement.state, settlement.delay = State.DEAD, 0.0
+        settlement.error = _noted(settlement.error, relief.last)
+    elif settlement.state is State.RETRYING and relief.at_least > settlement.delay:
         latest = LONGEST_DELAY if policy.max_age is None else max(0.0, seconds(policy.max_age) - job.age)
         settlement.delay = max(settlement.delay, min(relief.at_least, latest))
+
+
+def ended_early(settlement: Settlement, relief: Relief) -> bool:
+    """Whether a job is dead that its own policy would have let live."""
+    if settlement.state is not State.DEAD or relief.last is None or settlement.error is None:
+        return False
+    return settlement.error.message.endswith(NOTE.format(relief.last))
+
+
+def _noted(error: ErrorInfo | None, why: str) -> ErrorInfo | None:
+    """The error with the reason why its job is not tried again; its fingerprint stays."""
+    return None if error is None else replace(error, message=error.message + NOTE.format(why))
 
 
 def _failure(outcome: Outcome) -> FailureClass:

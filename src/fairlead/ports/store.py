@@ -185,6 +185,9 @@ class Store(ShareStore, LimitedStore, ServerRecords, Protocol):
     async def lost(self, limit: int) -> list[Held]:
         """Running jobs whose owner's lease is over."""
 
+    async def claimed_under(self, leases: Sequence[Lease]) -> list[Held]:
+        """Running jobs that were claimed under these leases."""
+
     async def held(self, ids: Iterable[str]) -> list[Held]:
         """Those of the jobs that are live, as they are now."""
 
@@ -212,8 +215,11 @@ class Store(ShareStore, LimitedStore, ServerRecords, Protocol):
     async def attempts(self, job_id: str) -> list[AttemptRecord]:
         """The runs of a job that did not end it well, oldest first."""
 
-    async def list_jobs(self, wanted: JobFilter, limit: int, cursor: str | None = None) -> Page:
-        """Jobs, newest first."""
+    async def list_jobs(
+        self, wanted: JobFilter, limit: int, cursor: str | None = None, containing: str | None = None
+    ) -> Page:
+        """Jobs, newest first; only those with this text in their idempotency key, if one is given. No index finds it:
+        the store looks at a bounded number of jobs, so such a page may be short, or empty, and still have a cursor."""
 
     async def count_jobs(self) -> dict[tuple[str, str], int]:
         """How many live jobs there are by (pool, state)."""

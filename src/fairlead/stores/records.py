@@ -16,6 +16,7 @@ from fairlead.core.model import (
     JobFilter,
     JobRecord,
     JobType,
+    Lease,
     Page,
     Quota,
     WorkerInfo,
@@ -29,6 +30,8 @@ from fairlead.stores.lanes import KnownLanes
 from fairlead.stores.statements import Statements
 
 Rows = list[Any]
+
+MOST_SCANNED = 10_000  # jobs of each table that a search looks at before it answers
 
 
 class RecordVerbs(Statements):
@@ -48,6 +51,11 @@ class RecordVerbs(Statements):
     async def lost(self, limit: int) -> list[Held]:
         """Running jobs whose owner's lease is over."""
         return await self._held(await self._ask("lost", limit=limit))
+
+    async def claimed_under(self, leases: Sequence[Lease]) -> list[Held]:
+        """Running jobs that were claimed under these leases."""
+        rows = [{"owner": lease.owner, "lease": lease.token} for lease in leases]
+        return await self._held(await self._ask_each("claimed_under", rows))
 
     async def held(self, ids: Iterable[str]) -> list[Held]:
         """Those of the jobs that are live, as they are now."""
@@ -102,10 +110,20 @@ class RecordVerbs(Statements):
         """The runs of a job that did not end it well, oldest first."""
         return [rows.attempt_of(row) for row in await self._ask("read_attempts", id=job_id)]
 
-    async def list_jobs(self, wanted: JobFilter, limit: int, cursor: str | None = None) -> Page:
-        """Jobs, newest first."""
-        found = await self._ask(rows.listing(wanted), limit=limit + 1, cursor=cursor, **rows.filter_row(wanted))
-        return rows.page_of(found, limit)
+    async def list_jobs(
+        self, wanted: JobFilter, limit: int, cursor: str | None = None, containing: str | None = None
+    ) -> Page:
+        """Jobs, newest first; a search in keys looks at no more than so many, and the cursor goes on where it ended."""
+        given = {"limit": limit + 1, "cursor": cursor, **rows.filter_row(wanted)}
+        if containing is None and (listing := rows.listing(wanted)) != "list_jobs":
+            return rows.page_of(await self._ask(listing, **given), limit)
+        floor = None if containing is None else await self._scan_floor(cursor)
+        page = rows.page_of(await self._ask("list_jobs", **given, floor=floor, containing=containing), limit)
+        return page if page.cursor else Page(page.jobs, floor)
+
+    async def _scan_floor(self, cursor: str | None) -> str | None:
+        found = await self._ask("scan_floor", cursor=cursor, beyond=MOST_SCANNED - 1)
+        return str(found[0][0]) if found else None
 
     async def count_jobs(self) -> dict[tuple[str, str], int]:
         """How many live jobs there are by (pool, state)."""

@@ -106,6 +106,13 @@ class JobsRecovered(Event):
 
 
 @dataclass(frozen=True, slots=True)
+class StraysReturned(Event):
+    """Jobs that the store had given to this worker in an answer that never arrived went back to their lanes."""
+
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
 class ScheduleFired(Event):
     """A fire of a recurring schedule made its job, `late` seconds after its time."""
 
@@ -267,7 +274,7 @@ class BreakerClosed(Event):
 
 @dataclass(frozen=True, slots=True)
 class TypeQuarantined(Event):
-    """A type has failed for so long that nothing of it starts until somebody releases it."""
+    """A type has failed for so long that its jobs get few attempts, or none, until somebody releases it."""
 
     type: str
     why: str
@@ -281,6 +288,16 @@ class RetriesDelayed(Event):
     tenant: str
     delayed: int
     longest: float
+    retries: int
+    allowed: int
+
+
+@dataclass(frozen=True, slots=True)
+class RetriesRefused(Event):
+    """A tenant has used up its retry budget: `refused` jobs are dead letters before their attempts were used up."""
+
+    tenant: str
+    refused: int
     retries: int
     allowed: int
 

@@ -17,6 +17,7 @@ from fairlead.telemetry.events import (
     ProcessEnded,
     PromoterBehind,
     RetriesDelayed,
+    RetriesRefused,
     ScheduleMissed,
     ServiceFailed,
     SettlementRefused,
@@ -27,8 +28,8 @@ from fairlead.telemetry.events import (
 )
 
 _WARNINGS = (
-    BreakerOpened, LateExecution, LeadLost, LeaseEnded, ProcessEnded, PromoterBehind, RetriesDelayed, ScheduleMissed,
-    ServiceFailed, SettlementRefused, StoreAway, ThreadLost, TypeQuarantined, WorkerWorn,
+    BreakerOpened, LateExecution, LeadLost, LeaseEnded, ProcessEnded, PromoterBehind, RetriesDelayed, RetriesRefused,
+    ScheduleMissed, ServiceFailed, SettlementRefused, StoreAway, ThreadLost, TypeQuarantined, WorkerWorn,
 )  # fmt: skip
 _WORDS = re.compile(r"(?<!^)(?=[A-Z])")
 

@@ -1,6 +1,7 @@
 """Retry budgets as a worker uses them: the sums of all workers as last told, and what this one has added since."""
 
 import time
+from collections import Counter
 from collections.abc import Iterator
 
 from fairlead.core.budget import KIND, RetryBudget, allowed, stretch
@@ -8,7 +9,7 @@ from fairlead.core.durations import seconds
 from fairlead.core.health import BUCKETS, TENANT, Count, Sums, subject
 from fairlead.core.model import Settlement
 from fairlead.core.settle import Relief
-from fairlead.telemetry.events import RetriesDelayed, Telemetry
+from fairlead.telemetry.events import RetriesDelayed, RetriesRefused, Telemetry
 from fairlead.worker.controls import ControlView
 from fairlead.worker.tally import Tally
 
@@ -23,14 +24,19 @@ class Budgets:
         self._telemetry = telemetry
         self._sums: dict[str, Sums] = {}
         self._delays: dict[str, list[float]] = {}
+        self._refused: Counter[str] = Counter()
         self._told_at: dict[str, float] = {}
 
-    def relief(self, tenant: str, is_first: bool) -> Relief:
-        """What the retry of a failed run has to wait for."""
+    def relief(self, tenant: str, is_first: bool, blameless: bool) -> Relief:
+        """What becomes of the retry of a failed run: none, or a longer wait, which the blameless have at worst."""
         if is_first:
             self._tally.first_attempts.add(tenant, 1)
             self._add(tenant, Sums(1, 0))
-        return Relief(at_least=stretch(self._policy(tenant), self._sums.get(tenant, Sums())))
+        policy, sums = self._policy(tenant), self._sums.get(tenant, Sums())
+        at_least = stretch(policy, sums)
+        if at_least == 0.0 or blameless or policy.beyond == "delay":
+            return Relief(at_least=at_least)
+        return Relief(last=f"tenant {tenant} has used up its retry budget")
 
     def retried(self, tenant: str, relief: Relief, settlement: Settlement) -> None:
         """Count a retry: now, or where it was delayed to."""
@@ -39,6 +45,10 @@ class Budgets:
         self._add(tenant, Sums(0, 1))
         if relief.at_least:
             self._delays.setdefault(tenant, []).append(settlement.delay)
+
+    def refused(self, tenant: str) -> None:
+        """Count a job that was not tried again."""
+        self._refused[tenant] += 1
 
     def counts(self, troubled: frozenset[str]) -> Iterator[Count]:
         """What there is to tell of tenants with retries."""
@@ -58,16 +68,19 @@ class Budgets:
         self._sums = {tenant: sums for tenant, sums in self._sums.items() if subject(TENANT, tenant) in troubled}
 
     def tell(self) -> None:
-        """Say whose retries are delayed, once in each window."""
+        """Say whose retries are delayed or refused, once in each window."""
         now = time.monotonic()
-        for tenant in list(self._delays):
+        for tenant in self._delays.keys() | self._refused.keys():
             policy, sums = self._policy(tenant), self._sums.get(tenant, Sums())
             told_at = self._told_at.get(tenant)
             if told_at is None or now - told_at >= seconds(policy.window):
-                delays = self._delays.pop(tenant)
+                delays, refused = self._delays.pop(tenant, []), self._refused.pop(tenant, 0)
                 self._told_at[tenant] = now
                 most = int(min(allowed(policy, sums), 1e15))
-                self._telemetry.emit(RetriesDelayed(tenant, len(delays), max(delays), sums.bad, most))
+                if delays:
+                    self._telemetry.emit(RetriesDelayed(tenant, len(delays), max(delays), sums.bad, most))
+                if refused:
+                    self._telemetry.emit(RetriesRefused(tenant, refused, sums.bad, most))
 
     def _policy(self, tenant: str) -> RetryBudget:
         control = self._view.known.get(KIND, tenant)

@@ -36,6 +36,8 @@ from fairlead.telemetry.events import Telemetry
 from fairlead.worker.breakers import Breakers, Permit, spread
 from fairlead.worker.controls import ControlView
 from fairlead.worker.limits import LimitGate
+from fairlead.worker.strays import Strays
+from fairlead.worker.suspects import Suspects
 
 FRESH = 0.25
 RECENT = 16
@@ -56,6 +58,8 @@ class Claimer:
         reserve: frozenset[str] = frozenset(),
         controls: ControlView | None = None,
         breakers: Breakers | None = None,
+        strays: Strays | None = None,
+        suspects: Suspects | None = None,
     ) -> None:
         self._store = store
         self._owner = owner
@@ -72,6 +76,10 @@ class Claimer:
         self.controls = self._control_view.known
         self.gate = LimitGate(specs)
         self._breakers = breakers or Breakers(store, self._control_view, Telemetry())
+        self._strays = strays or Strays(store, Telemetry())
+        self._suspects = suspects
+        if suspects is not None:
+            suspects.on_change = self._distrust_view
         self._behind_breakers: list[ActiveLane] = []
         self._pool_settings = Pools(self.controls)
         self.queue = FairQueue(Tenants(self.controls).get)
@@ -86,7 +94,7 @@ class Claimer:
     def hint_controls(self) -> None:
         """Controls have changed: trust neither them nor the view."""
         self._control_view.distrust()
-        self._read_at = 0.0
+        self._distrust_view()
 
     async def take(self, free_slots: int) -> list[Claim]:
         """Claim up to so many jobs; none means that there is nothing for this worker now."""
@@ -102,6 +110,9 @@ class Claimer:
             await self._look()
         permitted = await self._claim_with_permits(free_slots) if self._behind_breakers else []
         return permitted or await self._claim_from_view(free_slots)
+
+    def _distrust_view(self) -> None:
+        self._read_at = 0.0
 
     def _view_is_old(self) -> bool:
         age = time.monotonic() - self._read_at
@@ -135,7 +146,7 @@ class Claimer:
         ours = [active for active in await self._store.active_lanes() if self._is_ours(active.lane)]
         if ours:
             await self._control_view.refresh()
-        gated = has_gates(self.controls)
+        gated = has_gates(self.controls) or bool(self._suspects)
         self.queue.update(self.gate.admit(item for item in ours if not gated or self._passes(item.lane)).values())
         self._behind_breakers = [item for item in ours if self._awaits_permit(item.lane)] if gated else []
         self._read_at = time.monotonic()
@@ -183,8 +194,11 @@ class Claimer:
         return self._passes(lane) and self.gate.is_open(lane)
 
     def _passes(self, lane: Lane) -> bool:
-        """Whether nobody has closed it, and no breaker is in its way."""
-        return not limiting(self.controls, self._specs[lane.type].breakers) and why_closed(lane, self.controls) is None
+        """Whether nobody has closed it, and no breaker is in its way or about to be."""
+        breakers = self._specs[lane.type].breakers
+        if limiting(self.controls, breakers) or (self._suspects is not None and self._suspects.hold(breakers)):
+            return False
+        return why_closed(lane, self.controls) is None
 
     def _awaits_permit(self, lane: Lane) -> bool:
         """Whether it is not closed, but behind a breaker that lets a few through."""
@@ -211,19 +225,28 @@ class Claimer:
     async def _pop(self, grants: list[Grant]) -> list[Claim]:
         """Claim what was granted, as far as limits allow."""
         quotas = [Quota(grant.lane.id, grant.most, grant.since) for grant in grants]
-        lease = Lease(self._owner, str(uuid.uuid4()))
         if self.gate.rules.any:
-            return await self._claim_by_limits(quotas, {grant.lane.id: grant.lane for grant in grants}, lease)
-        return await self._store.claim(quotas, lease)
+            return await self._claim_by_limits(quotas, {grant.lane.id: grant.lane for grant in grants})
+        return await self._claim_plain(quotas)
 
-    async def _claim_by_limits(self, quotas: list[Quota], lanes: Mapping[int, Lane], lease: Lease) -> list[Claim]:
+    async def _claim_plain(self, quotas: list[Quota]) -> list[Claim]:
+        lease = self._new_lease()
+        with self._strays.doubting(lease):
+            return await self._store.claim(quotas, lease)
+
+    def _new_lease(self) -> Lease:
+        return Lease(self._owner, str(uuid.uuid4()))
+
+    async def _claim_by_limits(self, quotas: list[Quota], lanes: Mapping[int, Lane]) -> list[Claim]:
         """What was claimed without limits is not lost when the store goes away before the rest."""
         plain, wanted = self.gate.split(quotas, lanes.__getitem__)
-        claims = await self._store.claim(plain, lease) if plain else []
+        claims = await self._claim_plain(plain) if plain else []
         if not wanted:
             return claims
+        lease = self._new_lease()
         try:
-            answer = await self._store.claim_limited(wanted, self.gate.rules, lease)
+            with self._strays.doubting(lease):
+                answer = await self._store.claim_limited(wanted, self.gate.rules, lease)
         except StoreError:
             if not claims:
                 raise

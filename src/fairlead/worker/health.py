@@ -20,7 +20,7 @@ from fairlead.core.failure import FailureClass
 from fairlead.core.gates import limiting
 from fairlead.core.health import DEPENDENCY, QUARANTINE, TENANT, TYPE, Count, Counted, Sums, blamed, subject
 from fairlead.core.model import Claim, Ending, Outcome, Settlement
-from fairlead.core.settle import Relief
+from fairlead.core.settle import Relief, ended_early
 from fairlead.core.states import State
 from fairlead.errors import StoreError
 from fairlead.handlers.spec import Registry
@@ -29,6 +29,7 @@ from fairlead.telemetry.events import Telemetry, TypeQuarantined
 from fairlead.worker.breakers import Breakers
 from fairlead.worker.budgets import Budgets
 from fairlead.worker.controls import ControlView
+from fairlead.worker.suspects import Suspects
 from fairlead.worker.tally import GENERATION, Tally
 from fairlead.worker.trouble import Trouble
 
@@ -39,6 +40,8 @@ SETTLED = 0.5  # what has begun to fail is judged when all workers had time to a
 SUCCEEDED = Ending.SUCCEEDED
 FAILURES = (Ending.FAILED, Ending.TIMED_OUT)
 EXCUSED = Relief(excused=True)
+QUARANTINED = Relief(last="its type is in quarantine")
+DECIDED = Sums(counted_for=SETTLED)  # an open breaker is counted no longer
 ADVICE = "find the cause in `fairlead dlq groups`, mend it, then run `fairlead quarantine release {}`"
 
 
@@ -61,6 +64,7 @@ class Health:
         self._telemetry = telemetry
         self._nudge = nudge
         self._tally = Tally()
+        self.suspects = Suspects(registry, self._tally)
         self._unsent: list[Count] = []
         self._troubled: frozenset[str] = frozenset()
         self._budgets = Budgets(registry.budget, view, self._tally, telemetry)
@@ -93,9 +97,11 @@ class Health:
         return self._failed(claim, outcome, names) if outcome.ending in FAILURES else None
 
     def decided(self, claim: Claim, relief: Relief, settlement: Settlement) -> None:
-        """Count a retry against its tenant's budget."""
+        """Count a retry against its tenant's budget, or that there was none."""
         if settlement.state is State.RETRYING and not relief.excused:
             self._budgets.retried(claim.lane.tenant, relief, settlement)
+        elif relief is not QUARANTINED and ended_early(settlement, relief):
+            self._budgets.refused(claim.lane.tenant)
 
     def hint(self) -> None:
         """Something has begun to fail somewhere: add what is known about it."""
@@ -135,17 +141,30 @@ class Health:
             self._unsent = []
             await self._announce(counts)
             await self._decide(counted)
+        if len(self.suspects):
+            await self._judge_suspects()
         await self._breakers.settle()
+
+    async def _judge_suspects(self) -> None:
+        """Nothing of them is claimed, so nobody adds to their counts any more: these are asked for."""
+        counted = await self._store.health_counts()
+        judged = {name for name in self.suspects if counted.sums.get(name, DECIDED).counted_for >= SETTLED}
+        for name in judged & counted.sums.keys():
+            await self._consider_opening(name, counted.sums[name], counted.now)
+        self.suspects.clear(judged | self.suspects.overdue())
+        self._nudge()
 
     def _failed(self, claim: Claim, outcome: Outcome, names: tuple[str, ...]) -> Relief:
         for name in names:
             self._tally.bad[name] += 1
-            if self._tally.bad[name] == self._registry.breaker_of(name).minimum:
+            if self.suspects.consider(name) or self._tally.bad[name] == self._registry.breaker_of(name).minimum:
                 self._urgent.set()
         away = outcome.error is not None and outcome.error.failure is FailureClass.DEPENDENCY
         if away and limiting(self._view.known, names):
             return EXCUSED
-        return self._budgets.relief(claim.lane.tenant, claim.attempt == 1)
+        relief = self._budgets.relief(claim.lane.tenant, claim.attempt == 1, blameless=away)
+        attempts = quarantine.attempts_of(self._view.known.get(quarantine.KIND, claim.lane.type))
+        return QUARANTINED if attempts and claim.attempt >= attempts and not away else relief
 
     async def _survey(self) -> None:
         """Look who is troubled, if there are successes that they might need, and forget the old ones."""
@@ -220,7 +239,8 @@ class Health:
         why = quarantine.why_quarantined(self._registry[type_].quarantine, sums)
         if why is None:
             return
-        change = Change(quarantine.KIND, type_, {"why": why, "by": None}, ABSENT)
+        policy = self._registry[type_].quarantine
+        change = Change(quarantine.KIND, type_, quarantine.entry(why, None, policy.attempts), ABSENT)
         if await self._store.change_controls([change]):
             self._telemetry.emit(TypeQuarantined(type_, why, ADVICE.format(type_)))
             await self._store.forget_runs([subject(QUARANTINE, type_)])

@@ -39,6 +39,7 @@ from fairlead.worker.pace import Pace
 from fairlead.worker.runner import Runner
 from fairlead.worker.settler import Settler
 from fairlead.worker.slots import Slots
+from fairlead.worker.strays import Strays
 from fairlead.worker.tools import RunTools
 from fairlead.worker.trouble import Trouble
 
@@ -100,9 +101,10 @@ class Worker:
             slots=slots,
             version=__version__,
         )
+        self._strays = Strays(store, self._telemetry)
         self._claimer = Claimer(
             store, self.info.id, frozenset(pools), registry, lambda pool: self.slots.in_hand(pool), frozenset(reserve),
-            controls, breakers,
+            controls, breakers, self._strays, self._health.suspects,
         )  # fmt: skip
         tally = self._claimer.tally
         self.slots = Slots(
@@ -130,6 +132,7 @@ class Worker:
             asyncio.create_task(self._accounts.run(), name="fairlead-accounts"),
             asyncio.create_task(self._cancels.run(), name="fairlead-cancels"),
             asyncio.create_task(self._health.run(), name="fairlead-health"),
+            asyncio.create_task(self._strays.run(), name="fairlead-strays"),
         ]
         feed = asyncio.create_task(self._work(), name="fairlead-feed")
         try:

@@ -1,6 +1,7 @@
 """How runs ended, summed up in memory until it is worth telling."""
 
 from collections import Counter, defaultdict
+from collections.abc import Set
 
 from fairlead.core.health import BUCKETS
 
@@ -21,6 +22,10 @@ class Recent:
     def take(self, name: str) -> int:
         """What was counted, which begins anew."""
         return self._new.pop(name, 0) + self._old.pop(name, 0)
+
+    def __getitem__(self, name: str) -> int:
+        """What was counted."""
+        return self._new[name] + self._old[name]
 
     def age(self) -> None:
         """A generation has passed."""
@@ -44,6 +49,11 @@ class Tally:
     def retry(self, tenant: str, delay: float, window: float) -> None:
         """Count a retry where it is due, in parts of the window."""
         self.retries[tenant][int(delay * BUCKETS / window)] += 1
+
+    def succeeded(self, types: Set[str]) -> int:
+        """The good runs of these types that are remembered here."""
+        unfolded = sum(count for (type_, _), count in self.good.items() if type_ in types)
+        return unfolded + sum(self.types[type_] for type_ in types)
 
     def fold(self) -> Counter[str]:
         """Sum up the good runs since the last call; returns them by type."""

@@ -39,12 +39,13 @@ class BreakerAction(Incoming):
 
 
 class QuarantineDocument(Outgoing):
-    """A type of which nothing starts; `by` is null where it came to that by itself."""
+    """A type whose jobs have so many attempts, with 0 none starts; `by` is null where it came to that by itself."""
 
     type: str
     why: str
     by: str | None
     since: datetime | None
+    attempts: int
 
 
 class Quarantines(Outgoing):
@@ -60,6 +61,12 @@ class QuarantineAction(Incoming):
     reason: Reason
 
 
+class QuarantineBegin(QuarantineAction):
+    """How many attempts its jobs have until it is released; with 0 nothing of it starts."""
+
+    attempts: Annotated[int, Field(ge=0, le=100)] = 0
+
+
 class LimitDocument(Outgoing):
     """A limit and its use now; `tokens` are what is left of its rate, `each` is one for each of a kind."""
 
@@ -73,6 +80,21 @@ class LimitDocument(Outgoing):
     tokens: float | None
     each: bool
     version: int
+
+
+class HolderDocument(Outgoing):
+    """A job that runs under a limit."""
+
+    id: str
+    tenant: str
+    since: datetime
+    worker: str | None
+
+
+class LimitDetail(LimitDocument):
+    """A limit, and the jobs that run under it, those that run longest first."""
+
+    holders: list[HolderDocument]
 
 
 class Limits(Outgoing):

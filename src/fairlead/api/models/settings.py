@@ -14,6 +14,7 @@ from fairlead.control.admission import Bounds
 from fairlead.control.budgets import BudgetStatus
 from fairlead.core.admission import DEPTH, MOST_WAITING, OVERLOAD, POLICY, SUBMISSION, Action, Overload
 from fairlead.core.buckets import MOST
+from fairlead.core.budget import Beyond
 from fairlead.core.limits import MOST_CONCURRENT
 from fairlead.core.pools import MOST_CONCURRENCY
 from fairlead.core.tenancy import LEAST_WEIGHT, MOST_GUARANTEED, MOST_WEIGHT, TIERS
@@ -140,11 +141,15 @@ class OverloadSetting(Reasoned):
 
 
 class BudgetSetting(Reasoned):
-    """`ratio` retries for each first attempt within `window` seconds, and `floor` more; null is no limit."""
+    """`ratio` retries for each first attempt within `window` seconds, and `floor` more; null is no limit.
+
+    What goes beyond is sent to the dead letters, or delayed.
+    """
 
     ratio: Annotated[float, Field(strict=True, ge=0, le=1e9)] | None
     floor: Annotated[int, Field(ge=1, le=10**9), NUMBER_ONLY] = 100
     window: Annotated[float, Field(strict=True, ge=1, le=86_400)] = 60.0
+    beyond: Beyond = "dead"
 
 
 class DepthRule(Outgoing):
@@ -203,6 +208,7 @@ class BudgetDocument(Outgoing):
     ratio: float | None
     floor: int
     window: float
+    beyond: str
     own: bool
     used_up: bool
     version: int
@@ -241,6 +247,7 @@ def budget_document(status: BudgetStatus) -> BudgetDocument:
         ratio=status.ratio,
         floor=status.floor,
         window=status.window,
+        beyond=status.beyond,
         own=status.own,
         used_up=status.used_up,
         version=status.version,

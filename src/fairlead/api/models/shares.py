@@ -6,6 +6,7 @@ from typing import Any
 
 from fairlead.api.models.common import Outgoing
 from fairlead.control.tenants import TenantBounds, TenantState
+from fairlead.core.budget import RetryBudget
 from fairlead.core.durations import seconds
 from fairlead.core.ledger import Line
 from fairlead.core.model import instant
@@ -49,6 +50,7 @@ class RetryTerms(Outgoing):
     ratio: float | None
     floor: int
     window: float
+    beyond: str
 
 
 class TenantDetail(TenantDocument):
@@ -121,7 +123,7 @@ def tenant_document(state: TenantState) -> TenantDocument:
 
 def tenant_detail(state: TenantState, bounds: TenantBounds, lines: Sequence[Line]) -> TenantDetail:
     """A tenant with all that is known of it."""
-    standing, way, budget = state.tenant.standing, bounds.submission, bounds.budget
+    standing, way = state.tenant.standing, bounds.submission
     return TenantDetail(
         **_tenant_fields(state),
         effective_weight=standing.weight,
@@ -129,9 +131,14 @@ def tenant_detail(state: TenantState, bounds: TenantBounds, lines: Sequence[Line
         effective_most=standing.most,
         depth=bounds.depth,
         submission_rate=None if way is None else SubmissionRate(rate=way.rate, burst=way.burst),
-        retry_budget=RetryTerms(ratio=budget.ratio, floor=budget.floor, window=seconds(budget.window)),
+        retry_budget=_retry_terms(bounds.budget),
         ledger=[_ledger_line(line) for line in lines],
     )
+
+
+def _retry_terms(budget: RetryBudget) -> RetryTerms:
+    window = seconds(budget.window)
+    return RetryTerms(ratio=budget.ratio, floor=budget.floor, window=window, beyond=budget.beyond)
 
 
 def _tenant_fields(state: TenantState) -> dict[str, Any]:

@@ -85,7 +85,7 @@ async def remove_overload(caller: Chief, expected: ExpectedVersions, reason: Rea
 
 @router.get("/retry-budgets", responses=answers())
 async def list_budgets(caller: Reader) -> Budgets:
-    """The tenants that had retries lately, how many they may have, and whose retries are delayed."""
+    """The tenants that had retries lately, how many they may have, and who has used them up."""
     found = await budgets.budgets(caller.store)
     own = [status for status in found if caller.tenant in (None, status.tenant)]
     return Budgets(budgets=[budget_document(status) for status in own])
@@ -103,7 +103,7 @@ async def put_budget(
     name: NamePath, wanted: BudgetSetting, caller: Chief, expected: ExpectedVersions, response: Response
 ) -> BudgetDocument:
     """Give a tenant a retry budget of its own."""
-    policy = RetryBudget(wanted.ratio, wanted.floor, wanted.window)
+    policy = RetryBudget(wanted.ratio, wanted.floor, wanted.window, wanted.beyond)
     await budgets.set_budget(caller.store, name, policy, caller.operator(wanted.reason), expected)
     return await _budget(caller, name, response)
 

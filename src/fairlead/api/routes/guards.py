@@ -12,6 +12,7 @@ from fairlead.api.models.guards import (
     BreakerDocument,
     Breakers,
     QuarantineAction,
+    QuarantineBegin,
     QuarantineDocument,
     Quarantines,
 )
@@ -47,9 +48,9 @@ async def list_quarantines(caller: Overseer) -> Quarantines:
 
 
 @router.post("/quarantines", status_code=204, responses=answers())
-async def put_in(wanted: QuarantineAction, caller: Chief) -> None:
-    """Let nothing of a type start until it is released."""
-    await quarantine.put(caller.store, wanted.type, caller.operator(wanted.reason))
+async def put_in(wanted: QuarantineBegin, caller: Chief) -> None:
+    """Let nothing of a type start until it is released, or give its jobs few attempts."""
+    await quarantine.put(caller.store, wanted.type, caller.operator(wanted.reason), wanted.attempts)
 
 
 @router.post("/quarantines/release", status_code=204, responses=answers())

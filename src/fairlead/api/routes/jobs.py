@@ -91,6 +91,9 @@ async def list_jobs(
     pool: Annotated[Name | None, Query()] = None,
     priority: Annotated[PriorityWord | None, Query()] = None,
     idempotency_key: Annotated[Key | None, Query()] = None,
+    key_contains: Annotated[
+        Key | None, Query(description="A text in the idempotency key; a page may be short and still have a cursor.")
+    ] = None,
     fingerprint: Annotated[Key | None, Query(description="The group of errors that dead jobs died of.")] = None,
     error_type: Annotated[Key | None, Query()] = None,
     finished_after: Moment = None,
@@ -103,7 +106,7 @@ async def list_jobs(
         tuple(state or ()), type, caller.tenant_for(tenant), pool, priority_of(priority), idempotency_key, fingerprint,
         error_type, seconds_of(finished_after), seconds_of(finished_before),
     )  # fmt: skip
-    page = await caller.service.client.list_jobs(wanted, limit, cursor)
+    page = await caller.service.client.list_jobs(wanted, limit, cursor, key_contains)
     return JobPage(jobs=[job_document(job) for job in page.jobs], cursor=page.cursor)
 
 
@@ -194,7 +197,7 @@ async def retry(job_id: JobId, caller: Actor, reason: ReasonQuery = None) -> Job
 @router.get("/{job_id}/explain", responses=answers(404))
 async def explain(job_id: JobId, caller: Reader) -> ExplanationDocument:
     """Why a job is where it is, in words and as data."""
-    explanation = await explain_job(caller.store, await caller.job(job_id))
+    explanation = await explain_job(caller.store, await caller.job(job_id), caller.tenant)
     reasons = [ReasonDocument(code=item.code, words=item.words, data=dict(item.data)) for item in explanation.reasons]
     return ExplanationDocument(
         state=explanation.state,

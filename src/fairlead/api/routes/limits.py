@@ -1,5 +1,7 @@
 """/v1/limits: how many may run at once or start in a time, over all workers."""
 
+from datetime import UTC, datetime
+
 from fastapi import APIRouter, Response
 
 from fairlead.api.answers import answers
@@ -7,9 +9,10 @@ from fairlead.api.caller import Caller, Chief, Overseer
 from fairlead.api.conditions import ExpectedVersions, tag
 from fairlead.api.endpoint import Endpoint
 from fairlead.api.models.common import ReasonQuery
-from fairlead.api.models.guards import LimitDocument, Limits
+from fairlead.api.models.guards import HolderDocument, LimitDetail, LimitDocument, Limits
 from fairlead.api.models.settings import LimitPath, LimitScope, LimitSetting
 from fairlead.control import limits as use_cases
+from fairlead.ports.limits import Holder
 
 router = APIRouter(prefix="/v1/limits", tags=["limits"], route_class=Endpoint)
 
@@ -21,8 +24,8 @@ async def list_limits(caller: Overseer) -> Limits:
 
 
 @router.get("/{scope}/{name:path}", responses=answers(404))
-async def show(scope: LimitScope, name: LimitPath, caller: Overseer, response: Response) -> LimitDocument:
-    """One limit in force, and its use now."""
+async def show(scope: LimitScope, name: LimitPath, caller: Overseer, response: Response) -> LimitDetail:
+    """One limit in force, its use now, and the jobs that run under it."""
     return await _document(caller, scope, name, response)
 
 
@@ -34,7 +37,7 @@ async def put(
     caller: Chief,
     expected: ExpectedVersions,
     response: Response,
-) -> LimitDocument:
+) -> LimitDetail:
     """Limit something from now on, over all workers, instead of what its handler declares."""
     operator = caller.operator(wanted.reason)
     await use_cases.set_limit(
@@ -59,7 +62,13 @@ async def remove(
     await use_cases.remove_limit(caller.store, scope, name, caller.operator(reason), expected)
 
 
-async def _document(caller: Caller, scope: str, name: str, response: Response) -> LimitDocument:
+async def _document(caller: Caller, scope: str, name: str, response: Response) -> LimitDetail:
     found = await use_cases.show_limit(caller.store, scope, name)
     tag(response, found.version)
-    return LimitDocument(**found._asdict())
+    holders = [_holder(item) for item in await use_cases.limit_holders(caller.store, scope, name)]
+    return LimitDetail(**found._asdict(), holders=holders)
+
+
+def _holder(item: Holder) -> HolderDocument:
+    since = datetime.fromtimestamp(item.since, UTC)
+    return HolderDocument(id=item.id, tenant=item.tenant, since=since, worker=item.worker)

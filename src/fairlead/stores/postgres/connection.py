@@ -66,8 +66,14 @@ def make_pool(url: str, size: int = POOL_SIZE) -> AsyncConnectionPool[psycopg.As
         reconnect_timeout=POOL_PATIENCE,
         max_idle=60,
         open=False,
+        configure=_settle_in,
         name="fairlead",
     )
+
+
+async def _settle_in(connection: psycopg.AsyncConnection[Any]) -> None:
+    """What a new connection is told first."""
+    await connection.execute(query("no_jit"))
 
 
 @contextmanager

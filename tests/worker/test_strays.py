@@ -1,0 +1,83 @@
+"""Claims whose answer is lost: the store counts them as this worker's, and the worker knows nothing of them."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+import fairlead
+from fairlead.core.model import Claim, Lease
+from fairlead.errors import StoreUnavailable
+from fairlead.ports.limits import LimitedClaims
+from fairlead.ports.store import Store
+from fairlead.telemetry.events import Telemetry
+from fairlead.worker import strays
+from fairlead.worker.lease import boot_time
+
+
+def lose_first_answer(monkeypatch: pytest.MonkeyPatch, store: Store, verb: str) -> list[Claim]:
+    """Break off the first call of a verb that claims something, after it was stored; returns what it claimed."""
+    honest = getattr(store, verb)
+    lost: list[Claim] = []
+
+    async def broken(*arguments: Any) -> Sequence[Claim] | LimitedClaims:
+        answer: Sequence[Claim] | LimitedClaims = await honest(*arguments)
+        claims = answer.claims if isinstance(answer, LimitedClaims) else answer
+        if claims and not lost:
+            lost.extend(claims)
+            raise StoreUnavailable("the connection broke before the answer came")
+        return answer
+
+    monkeypatch.setattr(store, verb, broken)
+    return lost
+
+
+async def test_jobs_of_a_claim_whose_answer_was_lost_run_all_the_same(
+    store_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    app = fairlead.App(store_url)
+
+    @app.handler("work")
+    async def work(ctx: fairlead.Context) -> tuple[int, int]:
+        return ctx.attempt, ctx.fence
+
+    async with app:
+        lost = lose_first_answer(monkeypatch, await app.store(), "claim")
+        jobs = [await work.enqueue() for _ in range(3)]
+        async with app.worker():
+            results = {job.id: await job.wait(timeout=60) for job in jobs}
+    assert lost
+    assert all(results[claim.id] == [1, 2] for claim in lost), "they went back, and no attempt was burnt"
+
+
+async def test_jobs_of_a_limited_claim_whose_answer_was_lost_leave_their_limit(
+    store_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    app = fairlead.App(store_url)
+
+    @app.handler("work", limit=fairlead.Limit("one", concurrent=1))
+    async def work() -> None: ...
+
+    @app.handler("free")
+    async def free() -> None: ...
+
+    async with app:
+        lost = lose_first_answer(monkeypatch, await app.store(), "claim_limited")
+        jobs = [await work.enqueue() for _ in range(3)] + [await free.enqueue()]
+        async with app.worker():
+            for job in jobs:
+                await job.wait(timeout=60)
+    assert lost
+
+
+async def test_a_lease_is_forgotten_after_a_while(store_url: str) -> None:
+    async with fairlead.App(store_url) as app:
+        watch = strays.Strays(await app.store(), Telemetry())
+        for number in range(strays.MOST + 1):
+            with pytest.raises(StoreUnavailable), watch.doubting(Lease("somebody", str(number))):
+                raise StoreUnavailable("away")
+        assert len(watch._doubtful) == strays.MOST
+        watch._forget(boot_time())
+        assert len(watch._doubtful) == strays.MOST
+        watch._forget(boot_time() + strays.DOUBT + 1)
+        assert not watch._doubtful
