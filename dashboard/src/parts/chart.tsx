@@ -14,7 +14,7 @@ const COLOURS = ["#2f6fed", "#d97706", "#12946b", "#a855f7", "#c2344d"];
 const HEIGHT = 170;
 const DARK = window.matchMedia("(prefers-color-scheme: dark)");
 
-export function Chart({ title, times, lines, span = "the last hour" }: { title: string; times: number[]; lines: Line[]; span?: string }) {
+export function Chart({ title, times, lines }: { title: string; times: number[]; lines: Line[] }) {
   const holder = useRef<HTMLDivElement>(null);
   const plot = useRef<uPlot | null>(null);
   const names = lines.map((line) => line.label).join("\n");
@@ -41,7 +41,7 @@ export function Chart({ title, times, lines, span = "the last hour" }: { title: 
   return (
     <figure class="panel">
       <figcaption>{title}</figcaption>
-      <div ref={holder} class="chart" role="img" aria-label={`${title} over ${span}; now ${lastOf(lines)}`} />
+      <div ref={holder} class="chart" role="img" aria-label={`${title} over the last hour; now ${lastOf(lines)}`} />
     </figure>
   );
 }
