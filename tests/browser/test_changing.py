@@ -123,9 +123,9 @@ def test_a_limit_is_set_used_changed_and_removed(visit: Visit, site: Site) -> No
     gate = site.folder / "gate of the limit"
     jobs = [site.submit("deliver", to="ann", gate=str(gate)) for _ in range(3)]
     expect(row).to_contain_text("2 of 2")
-    row.get_by_role("link", name="running jobs").click()
-    expect(page.locator("tbody .state-running")).to_have_count(2)
-    page.go_back()
+    row.get_by_text("who").click()
+    expect(row.get_by_role("listitem")).to_have_count(2)
+    assert all(item.get_attribute("href") for item in row.get_by_role("listitem").get_by_role("link").all())
     row.get_by_role("button", name="Change").click()
     expect(page.get_by_role("dialog")).to_contain_text("2 of its jobs run now")
     confirm(page, "Change", How_many_may_run="3")
@@ -207,9 +207,10 @@ def test_a_type_is_put_in_quarantine_and_released(visit: Visit, site: Site) -> N
     page = visit("/guards")
     page.get_by_label("Type", exact=True).select_option("echo")
     page.get_by_role("button", name="Put in quarantine").click()
-    expect(page.get_by_role("dialog")).to_contain_text("None of its jobs starts")
-    confirm(page, "Put in quarantine", "it eats memory")
+    expect(page.get_by_role("dialog")).to_contain_text("with none, nothing of it starts")
+    confirm(page, "Put in quarantine", "it eats memory", Attempts="0")
     card = page.locator(".card").filter(has_text="it eats memory")
+    expect(card).to_contain_text("Nothing of it starts.")
     job_id = site.submit("echo", text="later")
     card.get_by_role("button", name="Release").click()
     expect(page.get_by_role("dialog")).to_contain_text("It touches")
@@ -248,6 +249,15 @@ def test_dead_jobs_that_fit_are_replayed_from_the_list(visit: Visit, site: Site)
     expect(page.get_by_text("No jobs fit.")).to_be_visible()
 
 
+def test_a_part_of_an_idempotency_key_finds_the_job(visit: Visit, site: Site) -> None:
+    job_id = site.submit("echo", text="x", idempotency_key="order-4711-paid")
+    page = visit("/jobs")
+    page.get_by_label("Search").fill("4711")
+    page.get_by_label("Found").get_by_role("link", name="idempotency key with 4711").click()
+    expect(page.locator("tbody tr")).to_have_count(1)
+    expect(page.locator(f"tbody a[href$='{job_id}']")).to_be_visible()
+
+
 def test_a_pasted_id_opens_the_job(visit: Visit, site: Site) -> None:
     job_id = site.submit("echo", text="found")
     page = visit("/jobs")
@@ -259,11 +269,12 @@ def test_a_pasted_id_opens_the_job(visit: Visit, site: Site) -> None:
 def test_a_key_is_made_and_revoked(visit: Visit, site: Site) -> None:
     page = visit("/settings")
     keys = page.locator("section", has=page.get_by_role("heading", name="Keys"))
-    keys.get_by_label("Name").fill("shop front")
     keys.get_by_role("button", name="Make a key").click()
+    confirm(page, "Make a key", Name="shop front", Scope="enqueue", Days="30", Requests="25")
     text = keys.get_by_role("status").locator("code").inner_text()
     assert site.http.get("/v1/types", headers={"Authorization": f"Bearer {text}"}).status_code == 403
     row = row_of(page, "Keys", "shop front")
+    expect(row).to_contain_text("25")
     row.get_by_role("button", name="Revoke").click()
     expect(page.get_by_role("dialog")).to_contain_text("cannot be undone")
     confirm(page, "Revoke")

@@ -1,10 +1,10 @@
 import { useState } from "preact/hooks";
 import { send } from "../api";
 import { Affected } from "../parts/affected";
-import { ActionButton, Failure, Loading } from "../parts/feedback";
+import { ActionButton, Failure, Loading, numberOf } from "../parts/feedback";
 import { Link } from "../parts/link";
 import { useRead, useRefresh } from "../parts/query";
-import { count, StateBadge, When } from "../parts/text";
+import { count, plural, StateBadge, When } from "../parts/text";
 import { Limits } from "./limits";
 
 interface Breaker {
@@ -24,6 +24,7 @@ interface Quarantined {
   why: string;
   by: string | null;
   since: string | null;
+  attempts: number;
 }
 
 export function Guards({ operates }: { operates: boolean }) {
@@ -126,6 +127,7 @@ function Quarantines({ operates }: { operates: boolean }) {
         {found.data?.quarantines.map((item) => (
           <li key={item.type} class="card">
             <h3>{item.type}</h3>
+            <p class="faint">{item.attempts === 0 ? "Nothing of it starts." : `Its jobs have ${plural(item.attempts, "attempt")}.`}</p>
             <p>
               {item.why} <span class="faint">since <When at={item.since} />{item.by && ` by ${item.by}`}</span>
             </p>
@@ -172,14 +174,15 @@ function QuarantineForm({ refresh }: { refresh: () => void }) {
           title: `Put ${type} in quarantine`,
           what: (
             <>
-              None of its jobs starts until somebody releases it; what runs goes on, and what waits keeps its attempts.
+              Until somebody releases it, its jobs have only so many attempts; with none, nothing of it starts, and what waits stays. What runs goes on.
               <Affected of={{ type }} />
             </>
           ),
           label: "Put in quarantine",
           danger: true,
           needsReason: true,
-          run: (reason) => send("POST", "/v1/quarantines", { type, reason }),
+          fields: [{ name: "attempts", label: "Attempts of its jobs", kind: "number", value: 0, min: 0, max: 100, required: true, hint: "0: nothing starts. What has used them up goes to the dead letters." }],
+          run: (reason, values) => send("POST", "/v1/quarantines", { type, attempts: numberOf(values["attempts"]) ?? 0, reason }),
           done: refresh,
         }}
       />

@@ -6,7 +6,7 @@ import type { DeadGroup } from "../types";
 
 const ID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 const MOST = 12;
-const WORDS: Record<string, string> = { type: "type", tenant: "tenant", pool: "pool", error_type: "error", idempotency_key: "idempotency key" };
+const WORDS: Record<string, string> = { type: "type", tenant: "tenant", pool: "pool", error_type: "error", key_contains: "idempotency key with" };
 
 interface Hit {
   name: string;
@@ -75,7 +75,7 @@ function found(known: Hit[], word: string, typed: string): Hit[] {
   const place = (hit: Hit) => hit.value.toLowerCase().indexOf(word);
   const fitting = known.filter((hit) => place(hit) >= 0).sort((a, b) => place(a) - place(b));
   const exact = (name: string) => (known.some((hit) => hit.name === name && hit.value === typed) ? [] : [{ name, value: typed }]);
-  return [...fitting.slice(0, MOST), ...exact("tenant"), ...exact("idempotency_key")];
+  return [...fitting.slice(0, MOST), ...exact("tenant"), ...exact("key_contains")];
 }
 
 function addressOf(place: Place, hit: Hit): string {

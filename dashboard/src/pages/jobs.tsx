@@ -13,7 +13,7 @@ const FILTERS = [
   ["type", "Type"],
   ["tenant", "Tenant"],
   ["pool", "Pool"],
-  ["idempotency_key", "Idempotency key"],
+  ["key_contains", "Idempotency key with"],
   ["error_type", "Error"],
 ] as const;
 const PRIORITIES = ["critical", "high", "default", "low"];
@@ -105,14 +105,14 @@ function States({ place, states }: { place: Place; states: string[] }) {
 }
 
 function Listing({ page, place }: { page: JobPage; place: Place }) {
-  if (page.jobs.length === 0) return <Empty>No jobs fit.</Empty>;
+  if (page.jobs.length === 0 && !page.cursor) return <Empty>No jobs fit.</Empty>;
   const next = new URLSearchParams(place.query);
   if (page.cursor) next.set("cursor", page.cursor);
   const first = new URLSearchParams(place.query);
   first.delete("cursor");
   return (
     <>
-      <JobTable jobs={page.jobs} />
+      {page.jobs.length > 0 ? <JobTable jobs={page.jobs} /> : <Empty>No jobs fit among the newest; the search goes on with older ones.</Empty>}
       <p class="pager">
         {place.query.has("cursor") && <Link to={`/jobs?${first.toString()}`}>Newest jobs</Link>}
         {page.cursor && <Link to={`/jobs?${next.toString()}`}>Older jobs</Link>}

@@ -1,8 +1,9 @@
+import { useState } from "preact/hooks";
 import { named, searchOf, send } from "../api";
-import { ActionButton, Failure, numberOf, textOf, type Field, type Values } from "../parts/feedback";
+import { ActionButton, Failure, Loading, numberOf, textOf, type Field, type Values } from "../parts/feedback";
 import { Link } from "../parts/link";
 import { useRead, useRefresh } from "../parts/query";
-import { count } from "../parts/text";
+import { count, shortId, When } from "../parts/text";
 
 interface Limit {
   scope: string;
@@ -17,11 +18,6 @@ interface Limit {
   version: number;
 }
 
-interface JobType {
-  name: string;
-  settings: { limits?: { name: string }[]; needs?: string[] };
-}
-
 const SCOPES = [
   ["type", "a type"],
   ["tenant", "a tenant"],
@@ -33,7 +29,6 @@ const SCOPES = [
 
 export function Limits({ operates }: { operates: boolean }) {
   const found = useRead<{ limits: Limit[] }>("/v1/limits", {}, 3_000);
-  const types = useRead<{ types: JobType[] }>("/v1/types");
   if (found.error) return <Failure error={found.error} />;
   if (!found.data) return null;
   return (
@@ -58,7 +53,7 @@ export function Limits({ operates }: { operates: boolean }) {
             </thead>
             <tbody>
               {found.data.limits.map((limit) => (
-                <Row key={`${limit.scope} ${limit.name}`} limit={limit} types={types.data?.types ?? []} operates={operates} />
+                <Row key={`${limit.scope} ${limit.name}`} limit={limit} operates={operates} />
               ))}
             </tbody>
           </table>
@@ -69,7 +64,8 @@ export function Limits({ operates }: { operates: boolean }) {
   );
 }
 
-function Row({ limit, types, operates }: { limit: Limit; types: JobType[]; operates: boolean }) {
+function Row({ limit, operates }: { limit: Limit; operates: boolean }) {
+  const [open, setOpen] = useState(false);
   return (
     <tr>
       <td class="cut">
@@ -79,7 +75,14 @@ function Row({ limit, types, operates }: { limit: Limit; types: JobType[]; opera
         <Use limit={limit} />
       </td>
       <td>
-        <Holders limit={limit} types={types} />
+        {limit.name === "*" || (limit.running === 0 && !open) ? (
+          <span class="faint">–</span>
+        ) : (
+          <details open={open} onToggle={(event) => setOpen(event.currentTarget.open)}>
+            <summary>who</summary>
+            {open && <Holders limit={limit} />}
+          </details>
+        )}
       </td>
       <td class="number">{limit.rate ?? "–"}</td>
       <td class="number">{limit.tokens === null ? "–" : limit.tokens.toFixed(1)}</td>
@@ -100,31 +103,35 @@ function Use({ limit }: { limit: Limit }) {
   );
 }
 
-// The running jobs that take from a limit, as filters of the page of the jobs.
-function Holders({ limit, types }: { limit: Limit; types: JobType[] }) {
-  const filters = holdersOf(limit, types);
-  if (limit.running === 0 || filters.length === 0) return <span class="faint">–</span>;
+interface Holder {
+  id: string;
+  tenant: string;
+  since: string;
+  worker: string | null;
+}
+
+// The jobs that run under a limit, those that run longest first.
+function Holders({ limit }: { limit: Limit }) {
+  const found = useRead<{ holders: Holder[] }>(pathOf(limit), {}, 3_000);
+  if (found.error) return <Failure error={found.error} />;
+  if (!found.data) return <Loading />;
+  if (found.data.holders.length === 0) return <p class="faint">Nobody now.</p>;
   return (
-    <span class="links">
-      {filters.map(([words, filter]) => (
-        <Link key={words} to={`/jobs?${new URLSearchParams({ ...filter, state: "running" }).toString()}`}>
-          {words}
-        </Link>
+    <ol class="plain" aria-label={`Held by, ${limit.scope} ${limit.name}`}>
+      {found.data.holders.map((holder) => (
+        <li key={holder.id}>
+          <Link to={`/jobs/${holder.id}`} class="mono">
+            {shortId(holder.id)}
+          </Link>{" "}
+          of {holder.tenant} <span class="faint">since <When at={holder.since} /></span>
+        </li>
       ))}
-    </span>
+    </ol>
   );
 }
 
-function holdersOf(limit: Limit, types: JobType[]): [string, Record<string, string>][] {
-  if (limit.name === "*") return [];
-  if (limit.scope === "tenant+pool") {
-    const [tenant = "", pool = ""] = limit.name.split("+");
-    return [["running jobs", { tenant, pool }]];
-  }
-  if (["type", "tenant", "pool"].includes(limit.scope)) return [["running jobs", { [limit.scope]: limit.name }]];
-  const [name] = limit.name.split("=");
-  const uses = (type: JobType) => (limit.scope === "dependency" ? (type.settings.needs ?? []).includes(name ?? "") : (type.settings.limits ?? []).some((one) => one.name === name));
-  return types.filter(uses).map((type) => [type.name, { type: type.name }]);
+function pathOf(limit: Limit): string {
+  return named(`/v1/limits/${encodeURIComponent(limit.scope)}`, limit.name);
 }
 
 function fieldsOf(limit?: Limit): Field[] {
@@ -142,7 +149,7 @@ function bodyOf(values: Values, reason: string) {
 
 function Actions({ limit }: { limit: Limit }) {
   const refresh = useRefresh();
-  const path = named(`/v1/limits/${encodeURIComponent(limit.scope)}`, limit.name);
+  const path = pathOf(limit);
   return (
     <>
       <ActionButton
