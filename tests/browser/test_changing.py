@@ -219,6 +219,18 @@ def test_a_type_is_put_in_quarantine_and_released(visit: Visit, site: Site) -> N
     site.until(job_id, "succeeded")
 
 
+def test_the_overview_leads_to_what_can_be_done(visit: Visit, site: Site) -> None:
+    site.post("/v1/quarantines", {"type": "echo", "reason": "it loops"})
+    page = visit("/")
+    expect(page.locator(".health")).to_contain_text("ype echo is in quarantine: it loops")
+    page.locator(".health").get_by_role("link", name="Breakers, quarantines and limits").click()
+    page.locator(".card").filter(has_text="it loops").get_by_role("button", name="Release").click()
+    confirm(page, "Release")
+    page.get_by_role("link", name="Overview").click()
+    expect(page.locator(".health")).to_be_visible()
+    expect(page.locator(".health")).not_to_contain_text("it loops")
+
+
 def test_all_that_fit_run_now_or_get_a_priority_after_they_were_counted(visit: Visit, site: Site) -> None:
     jobs = [site.submit("echo", text="x", tenant="hasty", run_at="2099-01-01T00:00:00Z") for _ in range(3)]
     page = visit("/jobs")
