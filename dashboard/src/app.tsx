@@ -121,7 +121,7 @@ function Content({ place, session }: { place: Place; session: Session }) {
   if (first === "dead-letters") return <DeadLetters place={place} operates={operates} />;
   if (first === "workers") return <Workers operates={operates} />;
   const commands = operates && session.tenant === null;
-  if (first === "tenants" && second) return <TenantPage name={decodeURIComponent(second)} operates={commands} />;
+  if (first === "tenants" && second) return <TenantPage name={decodeURIComponent(second)} operates={commands} oversees={session.tenant === null} />;
   if (first === "tenants") return <Tenants operates={commands} />;
   if (first === "settings") return <Settings operates={operates} keys={may("admin")} />;
   if (first === "schedules") return <Schedules operates={operates} />;

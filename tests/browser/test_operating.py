@@ -84,8 +84,9 @@ def test_a_worker_is_drained(visit: Visit, site: Site) -> None:
 
 def test_a_type_is_paused_and_resumed(visit: Visit, site: Site) -> None:
     page = visit("/workers")
-    page.get_by_label("Name").fill("echo")
-    page.get_by_role("button", name="Pause", exact=True).click()
+    form = page.locator("form", has=page.get_by_label("Name"))
+    form.get_by_label("Name").fill("echo")
+    form.get_by_role("button", name="Pause", exact=True).click()
     confirm(page, "Pause", "the other side is down")
     card = page.locator(".card").filter(has_text="type echo")
     expect(card).to_contain_text("the other side is down")

@@ -200,7 +200,7 @@ def serious(place: str, report: dict[str, Any]) -> list[tuple[str, str, list[Any
     ]
 
 
-@pytest.mark.parametrize("place", PAGES)
+@pytest.mark.parametrize("place", [*PAGES, "/tenants/hostile"])
 def test_pages_fit_a_narrow_screen(visit: Visit, site: Site, places: list[str], place: str) -> None:
     page = visit(place, viewport={"width": 400, "height": 800})
     expect(page.locator("main h1")).to_be_visible()

@@ -43,8 +43,8 @@ export function Keys() {
             </tr>
           </thead>
           <tbody>
-            {found.data.keys.map((key) => (
-              <tr key={key.id}>
+            {[...found.data.keys].sort(liveFirst).map((key) => (
+              <tr key={key.id} class={key.revoked_at ? "faint" : ""}>
                 <td class="mono">{key.id}</td>
                 <td class="cut">{key.name}</td>
                 <td>{key.scopes.join(", ")}</td>
@@ -78,6 +78,10 @@ export function Keys() {
       </div>
     </section>
   );
+}
+
+function liveFirst(a: Key, b: Key): number {
+  return Number(a.revoked_at !== null) - Number(b.revoked_at !== null) || Date.parse(b.created_at) - Date.parse(a.created_at);
 }
 
 const SCOPES = [

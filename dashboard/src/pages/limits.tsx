@@ -28,39 +28,45 @@ const SCOPES = [
 ] as const;
 
 export function Limits({ operates }: { operates: boolean }) {
-  const found = useRead<{ limits: Limit[] }>("/v1/limits", {}, 3_000);
-  if (found.error) return <Failure error={found.error} />;
-  if (!found.data) return null;
   return (
     <section>
       <h2>Limits</h2>
-      {found.data.limits.length === 0 && <p class="faint">Nothing is limited.</p>}
-      {found.data.limits.length > 0 && (
-        <div class="scroll" tabIndex={0} role="region" aria-label="Limits">
-          <table>
-            <thead>
-              <tr>
-                <th>Of</th>
-                <th>Running, of how many at once</th>
-                <th>Held by</th>
-                <th class="number">Starts a second</th>
-                <th class="number">Left of the rate</th>
-                <th>Set by</th>
-                <th>
-                  <span class="faint">Action</span>
-                </th>
-              </tr>
-            </thead>
-            <tbody>
-              {found.data.limits.map((limit) => (
-                <Row key={`${limit.scope} ${limit.name}`} limit={limit} operates={operates} />
-              ))}
-            </tbody>
-          </table>
-        </div>
-      )}
+      <LimitTable operates={operates} />
       {operates && <NewLimit />}
     </section>
+  );
+}
+
+// All limits, or those that are wanted; of those, none is not worth a word.
+export function LimitTable({ operates, wanted }: { operates: boolean; wanted?: (scope: string, name: string) => boolean }) {
+  const found = useRead<{ limits: Limit[] }>("/v1/limits", {}, 3_000);
+  if (found.error) return <Failure error={found.error} />;
+  if (!found.data) return null;
+  const limits = wanted ? found.data.limits.filter((limit) => wanted(limit.scope, limit.name)) : found.data.limits;
+  if (limits.length === 0) return wanted ? null : <p class="faint">Nothing is limited.</p>;
+  return (
+    <div class="scroll" tabIndex={0} role="region" aria-label="Limits">
+      <table>
+        <thead>
+          <tr>
+            <th>Limit of</th>
+            <th>Running, of how many at once</th>
+            <th>Held by</th>
+            <th class="number">Starts a second</th>
+            <th class="number">Left of the rate</th>
+            <th>Set by</th>
+            <th>
+              <span class="faint">Action</span>
+            </th>
+          </tr>
+        </thead>
+        <tbody>
+          {limits.map((limit) => (
+            <Row key={`${limit.scope} ${limit.name}`} limit={limit} operates={operates} />
+          ))}
+        </tbody>
+      </table>
+    </div>
   );
 }
 
@@ -175,6 +181,22 @@ function Actions({ limit }: { limit: Limit }) {
         />
       )}
     </>
+  );
+}
+
+export function LimitButton({ scope, name }: { scope: string; name: string }) {
+  const refresh = useRefresh();
+  return (
+    <ActionButton
+      question={{
+        title: `Limit ${scope} ${name}`,
+        what: "It holds over all workers within a second. What runs goes on, what waits keeps its place.",
+        label: "Limit its runs",
+        fields: fieldsOf(),
+        run: (reason, values) => send("PUT", named(`/v1/limits/${encodeURIComponent(scope)}`, name), bodyOf(values, reason)),
+        done: refresh,
+      }}
+    />
   );
 }
 

@@ -3,9 +3,9 @@ import { send } from "../api";
 import { Affected } from "../parts/affected";
 import { ActionButton } from "../parts/feedback";
 import { useRead, useRefresh } from "../parts/query";
-import { When } from "../parts/text";
+import { StateBadge, When } from "../parts/text";
 
-interface Pause {
+export interface Pause {
   scope: string;
   name: string;
   reason: string;
@@ -21,35 +21,42 @@ export function Pauses({ operates }: { operates: boolean }) {
       {found.data?.pauses.length === 0 && <p class="faint">Nothing is paused.</p>}
       <ul class="cards">
         {found.data?.pauses.map((pause) => (
-          <li key={`${pause.scope} ${pause.name}`} class="card">
-            <h3>
-              {pause.scope} {pause.name}
-            </h3>
-            <p>
-              {pause.reason} <span class="faint">since <When at={pause.since} /></span>
-            </p>
-            {operates && (
-              <ActionButton
-                question={{
-                  title: `Resume ${pause.scope} ${pause.name}`,
-                  what: (
-                    <>
-                      What waits may start again.
-                      <Affected of={{ [pause.scope]: pause.name }} />
-                    </>
-                  ),
-                  label: "Resume",
-                  needsReason: true,
-                  run: (reason) => send("POST", "/v1/pauses/resume", { scope: pause.scope, name: pause.name, reason }),
-                  done: refresh,
-                }}
-              />
-            )}
-          </li>
+          <PauseCard key={`${pause.scope} ${pause.name}`} pause={pause} operates={operates} />
         ))}
       </ul>
       {operates && <PauseForm refresh={refresh} />}
     </section>
+  );
+}
+
+export function PauseCard({ pause, operates }: { pause: Pause; operates: boolean }) {
+  const refresh = useRefresh();
+  return (
+    <li class="card">
+      <h3>
+        {pause.scope} {pause.name} <StateBadge state="paused" />
+      </h3>
+      <p>
+        {pause.reason} <span class="faint">since <When at={pause.since} /></span>
+      </p>
+      {operates && (
+        <ActionButton
+          question={{
+            title: `Resume ${pause.scope} ${pause.name}`,
+            what: (
+              <>
+                What waits may start again.
+                <Affected of={{ [pause.scope]: pause.name }} />
+              </>
+            ),
+            label: "Resume",
+            needsReason: true,
+            run: (reason) => send("POST", "/v1/pauses/resume", { scope: pause.scope, name: pause.name, reason }),
+            done: refresh,
+          }}
+        />
+      )}
+    </li>
   );
 }
 

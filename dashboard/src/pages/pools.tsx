@@ -4,6 +4,7 @@ import { Link } from "../parts/link";
 import { useRead, useRefresh } from "../parts/query";
 import { count, duration, Usage } from "../parts/text";
 import type { Pool } from "../types";
+import { PauseButton } from "./pauses";
 
 interface PoolSettings {
   name: string;
@@ -69,6 +70,7 @@ export function PoolTable({ operates }: { operates: boolean }) {
 
 function Row({ name, settings, now, operates }: { name: string; settings?: PoolSettings; now?: Pool | undefined; operates: boolean }) {
   const time = (value: number | null | undefined) => (value == null ? "–" : duration(value));
+  const refresh = useRefresh();
   const late = now?.oldest_ready != null && settings?.wait != null && now.oldest_ready > settings.wait;
   return (
     <tr>
@@ -85,7 +87,10 @@ function Row({ name, settings, now, operates }: { name: string; settings?: PoolS
       <td>{time(settings?.longest)}</td>
       <td>{time(settings?.wait)}</td>
       <td class="number">{settings?.concurrency ?? "all"}</td>
-      <td class="row-actions">{operates && <Change name={name} settings={settings} waiting={now?.jobs.ready ?? 0} />}</td>
+      <td class="row-actions">
+        {operates && <Change name={name} settings={settings} waiting={now?.jobs.ready ?? 0} />}
+        {operates && <PauseButton scope="pool" name={name} done={refresh} />}
+      </td>
     </tr>
   );
 }

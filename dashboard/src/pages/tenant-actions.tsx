@@ -1,8 +1,9 @@
 import { named, searchOf, send } from "../api";
-import { Affected } from "../parts/affected";
 import { ActionButton, numberOf, textOf, type Field } from "../parts/feedback";
 import { useRead, useRefresh } from "../parts/query";
 import { count, duration } from "../parts/text";
+import { LimitButton } from "./limits";
+import { PauseButton } from "./pauses";
 import { TIERS, type TenantDetail } from "./tenant-types";
 
 const PER_CENT = 100;
@@ -55,7 +56,8 @@ export function TenantActions({ tenant }: { tenant: TenantDetail }) {
       <SetDepth tenant={tenant} />
       <SetRate tenant={tenant} />
       <SetBudget tenant={tenant} />
-      <PauseTenant tenant={tenant} />
+      <LimitButton scope="tenant" name={tenant.name} />
+      <PauseButton scope="tenant" name={tenant.name} done={refresh} />
       {tenant.set_up && (
         <ActionButton
           question={{
@@ -149,29 +151,6 @@ function SetBudget({ tenant }: { tenant: TenantDetail }) {
             window: numberOf(values["window"]),
             reason: textOf(reason),
           }),
-        done: refresh,
-      }}
-    />
-  );
-}
-
-function PauseTenant({ tenant }: { tenant: TenantDetail }) {
-  const refresh = useRefresh();
-  return (
-    <ActionButton
-      question={{
-        title: `Pause ${tenant.name}`,
-        what: (
-          <>
-            Nothing of it starts until it is resumed; what runs goes on, and nothing is lost.
-            <Affected of={{ tenant: tenant.name }} />
-          </>
-        ),
-        label: "Pause",
-        danger: true,
-        needsReason: true,
-        run: (reason) => send("POST", "/v1/pauses", { scope: "tenant", name: tenant.name, reason }),
-        told: () => `${tenant.name} is paused; the page of the workers resumes it`,
         done: refresh,
       }}
     />

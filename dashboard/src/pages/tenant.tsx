@@ -4,12 +4,14 @@ import { Failure, Loading } from "../parts/feedback";
 import { Link } from "../parts/link";
 import { useRead } from "../parts/query";
 import { count, duration, percent } from "../parts/text";
+import { LimitTable } from "./limits";
+import { PauseCard, type Pause } from "./pauses";
 import { TenantActions } from "./tenant-actions";
 import type { TenantDetail } from "./tenant-types";
 
 const HOUR = 3600; // seconds
 
-export function TenantPage({ name, operates }: { name: string; operates: boolean }) {
+export function TenantPage({ name, operates, oversees }: { name: string; operates: boolean; oversees: boolean }) {
   const found = useRead<TenantDetail>(named("/v1/tenants", name), { window: HOUR }, 5_000);
   return (
     <>
@@ -17,25 +19,42 @@ export function TenantPage({ name, operates }: { name: string; operates: boolean
         <Link to="/tenants">Tenants</Link>
       </p>
       <h1>{name}</h1>
-      {found.error ? <Failure error={found.error} /> : !found.data ? <Loading /> : <Detail tenant={found.data} operates={operates} />}
+      {found.error ? <Failure error={found.error} /> : !found.data ? <Loading /> : <Detail tenant={found.data} operates={operates} oversees={oversees} />}
     </>
   );
 }
 
-function Detail({ tenant, operates }: { tenant: TenantDetail; operates: boolean }) {
+function Detail({ tenant, operates, oversees }: { tenant: TenantDetail; operates: boolean; oversees: boolean }) {
   const { name } = tenant;
   const jobs = (more: Record<string, string>) => `/jobs?${new URLSearchParams({ tenant: name, ...more }).toString()}`;
   return (
     <>
+      {oversees && <OwnPause name={name} operates={operates} />}
       {operates && <TenantActions tenant={tenant} />}
       <Facts tenant={tenant} />
       <p class="links">
         <Link to={jobs({})}>Its jobs</Link> <Link to={jobs({ state: "ready" })}>What waits</Link> <Link to={jobs({ state: "running" })}>What runs</Link>{" "}
         <Link to={`/dead-letters?${new URLSearchParams({ tenant: name }).toString()}`}>Its dead letters</Link>
       </p>
+      {oversees && <OwnLimits name={name} operates={operates} />}
       <Hour tenant={tenant} />
     </>
   );
+}
+
+function OwnPause({ name, operates }: { name: string; operates: boolean }) {
+  const found = useRead<{ pauses: Pause[] }>("/v1/pauses", {}, 5_000);
+  const own = found.data?.pauses.find((pause) => pause.scope === "tenant" && pause.name === name);
+  return own ? (
+    <ul class="cards">
+      <PauseCard pause={own} operates={operates} />
+    </ul>
+  ) : null;
+}
+
+function OwnLimits({ name, operates }: { name: string; operates: boolean }) {
+  const own = (scope: string, what: string) => (scope === "tenant" && what === name) || (scope === "tenant+pool" && what.startsWith(`${name}+`));
+  return <LimitTable operates={operates} wanted={own} />;
 }
 
 function Facts({ tenant }: { tenant: TenantDetail }) {
