@@ -4,7 +4,7 @@ import { Affected } from "../parts/affected";
 import { ActionButton, Failure, Loading, numberOf } from "../parts/feedback";
 import { Link } from "../parts/link";
 import { useRead, useRefresh } from "../parts/query";
-import { count, plural, StateBadge, When } from "../parts/text";
+import { plural, StateBadge, When } from "../parts/text";
 import { Limits } from "./limits";
 
 interface Breaker {
@@ -53,28 +53,26 @@ function Breakers({ operates }: { operates: boolean }) {
           <h2>
             {breaker.name} <StateBadge state={breaker.phase} />
           </h2>
-          <p>
-            {count(breaker.good)} good runs, {count(breaker.bad)} bad ones
-          </p>
-          {breaker.types.length > 0 && (
-            <p class="links">
-              {breaker.types.map((type) => (
-                <Link key={type} to={`/jobs?${new URLSearchParams({ type, state: "ready" }).toString()}`}>
-                  what waits of {type}
-                </Link>
-              ))}
-            </p>
-          )}
           {breaker.phase !== "closed" && (
             <p>
               <strong>{breaker.why}</strong>{" "}
               <span class="faint">
                 <When at={breaker.since} />
                 {breaker.by && ` by ${breaker.by}`}
-                {breaker.until && <>; it tries again <When at={breaker.until} /></>}
+                {breaker.until && <Again at={breaker.until} />}
               </span>
             </p>
           )}
+          {(breaker.phase === "closed" || breaker.good + breaker.bad > 0) && (
+            <p>
+              {plural(breaker.good, "good run")}, {plural(breaker.bad, "bad one")}
+            </p>
+          )}
+          <p class="links">
+            {breaker.types.map((type) => (
+              <Waiting key={type} type={type} counted={breaker.phase !== "closed"} />
+            ))}
+          </p>
           {operates && breaker.phase === "closed" && (
             <ActionButton
               question={{
@@ -116,6 +114,25 @@ function Breakers({ operates }: { operates: boolean }) {
   );
 }
 
+const HELD = ["ready", "retrying"];
+
+function Again({ at }: { at: string }) {
+  if (Date.parse(at) < Date.now()) return <>; it tries again with the next job</>;
+  return <>; it tries again <When at={at} /></>;
+}
+
+// What waits of a type; counted only where something keeps it.
+function Waiting({ type, counted }: { type: string; counted: boolean }) {
+  const to = `/jobs?${new URLSearchParams([["type", type], ...HELD.map((state) => ["state", state])]).toString()}`;
+  return <Link to={to}>{counted ? <Count type={type} /> : `what waits of ${type}`}</Link>;
+}
+
+function Count({ type }: { type: string }) {
+  const found = useRead<{ states: Record<string, number> }>("/v1/jobs/count", { type, state: HELD }, 5_000);
+  const total = Object.values(found.data?.states ?? {}).reduce((sum, number) => sum + number, 0);
+  return <>{found.data ? `${plural(total, "job")} of ${type} ${total === 1 ? "waits" : "wait"}` : `what waits of ${type}`}</>;
+}
+
 function Quarantines({ operates }: { operates: boolean }) {
   const found = useRead<{ quarantines: Quarantined[] }>("/v1/quarantines", {}, 3_000);
   const refresh = useRefresh();
@@ -127,6 +144,9 @@ function Quarantines({ operates }: { operates: boolean }) {
         {found.data?.quarantines.map((item) => (
           <li key={item.type} class="card">
             <h3>{item.type}</h3>
+            <p class="links">
+              <Waiting type={item.type} counted />
+            </p>
             <p class="faint">{item.attempts === 0 ? "Nothing of it starts." : `Its jobs have ${plural(item.attempts, "attempt")}.`}</p>
             <p>
               {item.why} <span class="faint">since <When at={item.since} />{item.by && ` by ${item.by}`}</span>
