@@ -19,7 +19,7 @@ import { TenantPage } from "./pages/tenant";
 import { Tenants } from "./pages/tenants";
 import { Types } from "./pages/types";
 import { Workers } from "./pages/workers";
-import { usePlace, type Place } from "./router";
+import { decoded, usePlace, type Place } from "./router";
 import type { Session } from "./types";
 
 interface Page {
@@ -116,12 +116,12 @@ function Content({ place, session }: { place: Place; session: Session }) {
   const may = (scope: string) => session.scopes.includes(scope) || session.scopes.includes("admin");
   const operates = may("operate");
   const [, first, second] = place.path.split("/");
-  if (first === "jobs" && second) return <JobPage id={decodeURIComponent(second)} operates={operates} />;
+  if (first === "jobs" && second) return <JobPage id={decoded(second)} operates={operates} />;
   if (first === "jobs" || (first === "" && session.tenant !== null)) return <Jobs place={place} operates={operates} />;
   if (first === "dead-letters") return <DeadLetters place={place} operates={operates} />;
   if (first === "workers") return <Workers operates={operates} />;
   const commands = operates && session.tenant === null;
-  if (first === "tenants" && second) return <TenantPage name={decodeURIComponent(second)} operates={commands} oversees={session.tenant === null} />;
+  if (first === "tenants" && second) return <TenantPage name={decoded(second)} operates={commands} oversees={session.tenant === null} />;
   if (first === "tenants") return <Tenants operates={commands} />;
   if (first === "settings") return <Settings operates={operates} keys={may("admin")} />;
   if (first === "schedules") return <Schedules operates={operates} />;

@@ -19,10 +19,13 @@ THOROUGH = EXAMPLES > 50  # also every boundary of every field, which takes minu
 OPENAPI = Path(__file__).resolve().parent.parent.parent / "docs" / "openapi.json"
 
 # What these ask for can be well-formed and still not fit: an unknown type, a payload that is not its type's, fields
-# that exclude each other, a name that does not go with its scope.
+# that exclude each other, a name that does not go with its scope, states that cannot be changed so.
 JUDGED_BY_MORE_THAN_FORM = [
     "POST /v1/jobs",
     "POST /v1/jobs/batch",
+    "POST /v1/jobs/run-now",
+    "POST /v1/jobs/priority",
+    "GET /v1/fires",
     "POST /v1/dead-letters/replay",
     "POST /v1/dead-letters/cancel",
     "POST /v1/breakers/open",

@@ -218,7 +218,7 @@ def test_a_schedule_is_added_changed_and_removed(visit: Visit, site: Site) -> No
 
 def test_a_type_is_put_in_quarantine_and_released(visit: Visit, site: Site) -> None:
     page = visit("/guards")
-    page.get_by_label("Type", exact=True).select_option("echo")
+    page.get_by_role("combobox", name="Type", exact=True).select_option("echo")
     page.get_by_role("button", name="Put in quarantine").click()
     expect(page.get_by_role("dialog")).to_contain_text("with none, nothing of it starts")
     confirm(page, "Put in quarantine", "it eats memory", Attempts="0")

@@ -83,6 +83,7 @@ def places(site: Site) -> Iterator[list[str]]:
         f"/audit?job_id={dead}",
         "/dead-letters?tenant=%3Cimg%20src%3Dx%20onerror%3Dalert(1)%3E",
         "/tenants/%3Cimg%20src%3Dx%20onerror%3Dalert(1)%3E",
+        "/tenants/%zz",
         f"/jobs/{done}",
         f"/jobs/{dead}",
         f"/jobs/{later}",
