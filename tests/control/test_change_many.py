@@ -50,7 +50,7 @@ async def test_a_priority_is_given_to_what_still_waits(store: Store) -> None:
     jobs = new_jobs(4)
     await store.enqueue(jobs)
     taken = {item.id for item in await claim(store, new_lease(), 1)}
-    assert await change_many.set_priorities(store, JobFilter(), Priority.CRITICAL, ANN, 100) == 3
+    assert await change_many.set_priorities(store, JobFilter(), ANN, 100, Priority.CRITICAL) == 3
     found = {job.id: job.priority for job in await store.read_many([job.id for job in jobs])}
     assert {found[job.id] for job in jobs if job.id not in taken} == {Priority.CRITICAL}
     assert {found[job_id] for job_id in taken} == {Priority.DEFAULT}

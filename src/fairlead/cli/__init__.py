@@ -12,6 +12,7 @@ from fairlead.cli import (
     breakers,
     budgets,
     cancel,
+    change_many,
     dead_letters,
     enqueue,
     jobs,
@@ -70,7 +71,7 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-job_commands = typer.Typer(help="Look at jobs and cancel them.", invoke_without_command=True)
+job_commands = typer.Typer(help="Look at jobs, cancel and change them.", invoke_without_command=True)
 tenant_commands = typer.Typer(help="Look at tenants, and set their tiers and weights.", invoke_without_command=True)
 pool_commands = typer.Typer(help="Look at pools, and change them.", invoke_without_command=True)
 dead_letter_commands = typer.Typer(help="Look at dead letters, mend and replay them.", invoke_without_command=True)
@@ -176,6 +177,8 @@ app.add_typer(job_commands, name="jobs")
 job_commands.command("list")(jobs.list_jobs)
 job_commands.command("show")(jobs.show_job)
 job_commands.command("cancel")(cancel.cancel_jobs)
+job_commands.command("run-now")(change_many.run_now)
+job_commands.command("priority")(change_many.set_priority)
 job_commands.command()(waiting.explain)
 job_commands.command()(waiting.retry)
 job_commands.command()(waiting.change)

@@ -28,7 +28,7 @@ async def hasten_many(store: Store, wanted: JobFilter, operator: Operator, most:
     return await _change(store, chosen, hasten, note, most)
 
 
-async def set_priorities(store: Store, wanted: JobFilter, priority: Priority, operator: Operator, most: int) -> int:
+async def set_priorities(store: Store, wanted: JobFilter, operator: Operator, most: int, priority: Priority) -> int:
     """Give all jobs that fit and still wait another priority; returns how many."""
     chosen = _within(wanted, WAITING)
     note = operator.note("change", TARGET, filter=_described(chosen), priority_after=priority.word)

@@ -145,7 +145,7 @@ async def set_job_priorities(wanted: PriorityChoice, caller: Actor) -> ChangeRep
     """Give all jobs that fit and still wait another priority."""
     chosen = wanted.filter.job_filter(caller.tenant_for(wanted.filter.tenant))
     priority, operator = Priority.parse(wanted.priority), caller.operator(wanted.reason)
-    return ChangeReport(changed=await set_priorities(caller.store, chosen, priority, operator, wanted.limit))
+    return ChangeReport(changed=await set_priorities(caller.store, chosen, operator, wanted.limit, priority))
 
 
 @router.get("/{job_id}", response_model=JobDetail, responses={**answers(404), 304: {"description": "Not changed."}})
