@@ -111,7 +111,7 @@ function Row({ worker, operates }: { worker: Worker; operates: boolean }) {
         <When at={worker.started_at} />
       </td>
       <td title="A heartbeat renews the lease; when it is over, others take its jobs.">
-        {worker.live ? `lease for ${duration(worker.lease_left)}` : "missing"}
+        {worker.live ? `good for ${duration(worker.lease_left)}` : "missing"}
       </td>
       <td>{worker.version}</td>
       <td class="row-actions">
