@@ -105,7 +105,7 @@ test: setup
 	@scripts/ensure_node.sh
 	@scripts/ensure_chromium.sh
 	@$(MAKE) --no-print-directory try-dashboard
-	@$(PYTHON) -m pytest -q -n 2 --dist loadgroup
+	@scripts/run_tests.sh $(PYTHON)
 
 lint: setup
 	@$(VENV)/bin/ruff check . || { echo "Style: 'make format' repairs what can be repaired."; exit 1; }

@@ -6,6 +6,7 @@ from typing import Any, cast
 
 import pytest
 
+import fairlead
 from fairlead.client.gather import Gatherer
 from fairlead.client.wakeups import Waker
 from fairlead.core.model import Enqueued, NewJob
@@ -99,3 +100,43 @@ async def test_a_refused_submission_takes_nobody_else_down() -> None:
     assert [answers[at][0].id for at in (0, 1, 3)] == [jobs[at].id for at in (0, 1, 3)]
     await gatherer.close()
     await waker.close()
+
+
+async def test_of_a_large_submission_two_batches_are_on_their_way_at_once() -> None:
+    store = SlowStore()
+    gatherer, waker = gatherer_on(store)
+    batches = [[new_job()] for _ in range(4)]
+    caller = asyncio.create_task(gatherer.submit_batches(batches, 2))
+    for _ in range(10):
+        await asyncio.sleep(0)
+    assert store.batches == [[job.id] for (job,) in batches[:2]]
+    store.go.set()
+    assert [answer.id for answer in await caller] == [job.id for (job,) in batches]
+    await waker.close()
+
+
+async def test_after_a_batch_that_is_refused_no_other_leaves() -> None:
+    store = SlowStore()
+    gatherer, waker = gatherer_on(store)
+    batches = [[new_job()] for _ in range(6)]
+    store.refused.add(batches[1][0].id)
+    store.go.set()
+    with pytest.raises(StoreRefused):
+        await gatherer.submit_batches(batches, 2)
+    assert len(store.batches) <= 3
+    await waker.close()
+
+
+@pytest.mark.parametrize("run_in", [None, "1h"])
+async def test_a_large_submission_is_stored_whole(store_url: str, run_in: str | None) -> None:
+    app = fairlead.App(store_url)
+
+    @app.handler("count")
+    async def count(number: int) -> None: ...
+
+    async with app:
+        jobs = await count.options(run_in=run_in).enqueue_many([{"number": number} for number in range(2_300)])
+        assert len({job.id for job in jobs}) == 2_300
+        assert sum((await (await app.store()).count_jobs()).values()) == 2_300
+        for number in (0, 999, 1_100, 2_299):
+            assert (await jobs[number].read()).payload == f'{{"number":{number}}}'

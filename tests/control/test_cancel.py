@@ -12,7 +12,7 @@ from fairlead.core.ids import make_ids
 from fairlead.core.model import Held, JobFilter
 from fairlead.core.states import State
 from fairlead.errors import ConfigError, IllegalMove, JobNotFound, StoreUnavailable
-from fairlead.ports.store import CANCEL_HINT, Store
+from fairlead.ports.store import WORKER_HINT, Store
 from fairlead.wiring import make_store
 from tests.contract.making import LANE, claim, claim_one, done, failed, new_job, new_jobs, new_lease, state_of
 
@@ -122,7 +122,7 @@ async def test_a_job_that_is_claimed_meanwhile_is_asked(store: Store) -> None:
     assert await cancel.cancel_one(overtaken, job.id, ANN) is State.RUNNING  # type: ignore[arg-type]
     (held,) = await store.held([job.id])
     assert held.cancel is not None
-    assert overtaken.hints == [f"{CANCEL_HINT}{held.hold.owner}"]
+    assert overtaken.hints == [f"{WORKER_HINT}{held.hold.owner}"]
 
 
 async def test_a_job_that_left_the_states_asked_for_is_left_alone(store: Store) -> None:

@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from fairlead.errors import StoreUnavailable
-from fairlead.scheduler.leader import LOOK_EVERY, ROLE, Leader
+from fairlead.scheduler.leader import RETRY, ROLE, Leader
 from fairlead.telemetry.events import Event, LeadLost, LeadTaken, Telemetry
 from tests.contract.world import World
 
@@ -41,7 +41,7 @@ async def test_a_follower_takes_over_at_the_moment_the_lead_ends(world: World, t
     waited = 0.0
     while not await second.leads():
         pause = second.pause()
-        assert 0 < pause <= LOOK_EVERY
+        assert 0 < pause <= LEASE
         world.advance(pause)
         waited += pause
     assert waited == pytest.approx(LEASE)
@@ -80,17 +80,18 @@ async def test_trust_ends_before_the_lead_does(world: World, telemetry: Telemetr
         await first.leads()
     assert told[-1] == LeadLost(first.identity, 1)
     away = False
-    world.advance(LOOK_EVERY)
+    world.advance(RETRY)
     assert await first.leads()
     assert first.term == 1, "nobody else led meanwhile"
 
 
-async def test_a_leader_that_resigns_is_followed_within_a_look(world: World, telemetry: Telemetry) -> None:
+async def test_a_leader_that_resigns_is_followed_after_a_hint(world: World, telemetry: Telemetry) -> None:
     first, second = leader(world, telemetry), leader(world, telemetry)
     assert await first.leads()
     assert not await second.leads()
     await first.resign()
-    world.advance(LOOK_EVERY)
+    assert not await second.leads(), "it does not ask before the lead would end"
+    second.hint()
     assert await second.leads()
 
 

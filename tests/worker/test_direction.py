@@ -9,7 +9,6 @@ from fairlead import App, State
 from fairlead.control.audit import Operator
 from fairlead.control.workers import Direction, direct
 from fairlead.errors import WorkerNotFound
-from fairlead.worker import service
 
 WHO = Operator("tests")
 
@@ -31,9 +30,8 @@ class Scene:
 
 
 @pytest.fixture
-async def scene(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Scene]:
-    """The scene, with reports that come often."""
-    monkeypatch.setattr(service, "REPORT_EVERY", 0.01)
+async def scene() -> AsyncIterator[Scene]:
+    """The scene; its worker hears of a direction by a hint, long before its next report."""
     made = Scene()
     async with made.app:
         yield made

@@ -111,7 +111,7 @@ async def test_the_figures_tell_of_lost_threads(desk: Desk) -> None:
         jobs = [await desk.thread.enqueue() for _ in range(2)]
         for job in jobs:
             await timed_out(job)
-        await worker._report()
+        await worker.reports.send()
         (record,) = await (await desk.app.store()).workers()
         assert record.report["lost_threads"] == 2
         desk.released.set()

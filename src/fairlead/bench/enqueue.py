@@ -14,10 +14,12 @@ from fairlead.client.handler import Handler
 
 CALLERS = 50
 FLOOR_JOBS = 100_000
+BULK = 10 * BATCH
 
 NOTES = [
     "one caller: awaits each enqueue before the next. concurrent callers: each does the same, on one event loop.",
-    f"bulk: one caller, enqueue_many with {BATCH:,} jobs at a time; jobs_per_s is this rate.",
+    f"bulk: one caller, enqueue_many with {BULK:,} jobs at a time, which are stored in batches of {BATCH:,}; "
+    "jobs_per_s is this rate.",
     "A rate is accepted jobs divided by the time until the last was durable; no worker runs.",
     "The floor is the bare insert loop with the best batch, measured directly before, best of 1 and 2 processes; "
     "one caller is best compared with the floor of 1 process, given as bulk_share_of_floor_of_1_process.",
@@ -33,7 +35,7 @@ async def enqueue(
 ) -> Report:
     """Measure one caller, concurrent callers and bulk, each for so many seconds."""
     url = await fresh(place)
-    setup = await describe(url, seconds=seconds, callers=callers, bulk_batch=BATCH, **mix.facts())
+    setup = await describe(url, seconds=seconds, callers=callers, bulk=BULK, batch=BATCH, **mix.facts())
     floor = await measure_floor(url, "insert", floor_jobs, mix.stored())
     setup["floor_batch"], setup["floor_processes"] = floor.batch, floor.processes
     rates = {
@@ -70,7 +72,7 @@ def _singly(text: str) -> Submit:
 
 
 def _in_bulk(text: str) -> Submit:
-    calls = [{"text": text}] * BATCH
+    calls = [{"text": text}] * BULK
 
     async def submit(handler: Handler[..., Any]) -> int:
         return len(await handler.enqueue_many(calls))

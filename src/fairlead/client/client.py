@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from fairlead.client.admission import Admission, Doorkeeper
-from fairlead.client.gather import BATCH, Gatherer
+from fairlead.client.gather import ABREAST, BATCH, Gatherer
 from fairlead.client.job import Job
 from fairlead.client.places import Places
 from fairlead.client.wakeups import Waker
@@ -67,10 +67,8 @@ class Client:
     async def _store_all(self, jobs: Sequence[NewJob]) -> list[Enqueued]:
         if len(jobs) <= BATCH:
             return await self._gatherer.submit(jobs)
-        answers = []
-        for start in range(0, len(jobs), BATCH):
-            answers += await self._gatherer.submit(jobs[start : start + BATCH])
-        return answers
+        batches = [jobs[start : start + BATCH] for start in range(0, len(jobs), BATCH)]
+        return await self._gatherer.submit_batches(batches, ABREAST if all(job.is_plain for job in jobs) else 1)
 
     async def read(self, job_id: str) -> JobRecord:
         """The job, live or finished; JobNotFound if there is none."""

@@ -10,6 +10,7 @@ so that no caller gets two jobs for one call.
 import asyncio
 import random
 import time
+from collections import deque
 from collections.abc import Sequence
 
 from fairlead.client.wakeups import Waker
@@ -19,6 +20,7 @@ from fairlead.errors import FairleadError, StoreUnavailable
 from fairlead.ports.store import SCHEDULED_HINT, Store
 
 BATCH = 1000
+ABREAST = 2  # batches of one large submission that are on their way at once
 SOON = 60.0
 PATIENCE = 10.0
 
@@ -42,6 +44,24 @@ class Gatherer:
         future: asyncio.Future[list[Enqueued]] = asyncio.get_running_loop().create_future()
         self._waiting.append((jobs, future))
         return await future
+
+    async def submit_batches(self, batches: Sequence[Sequence[NewJob]], abreast: int) -> list[Enqueued]:
+        """Store batches in order, so many on their way at once: the next is made ready while the store is at work."""
+        answers: list[Enqueued] = []
+        under_way: deque[asyncio.Task[list[Enqueued]]] = deque()
+        try:
+            for batch in batches:
+                if len(under_way) == abreast:
+                    answers += await under_way.popleft()
+                under_way.append(asyncio.create_task(self._store_and_wake(batch), name="fairlead-enqueue"))
+                await asyncio.sleep(0)
+            while under_way:
+                answers += await under_way.popleft()
+        finally:
+            for task in under_way:
+                task.cancel()
+            await asyncio.gather(*under_way, return_exceptions=True)
+        return answers
 
     async def close(self) -> None:
         """Wait for what is on its way."""

@@ -21,7 +21,7 @@ from fairlead.core.model import CancelRequest, Ending, Held, JobFilter, Outcome
 from fairlead.core.settle import settle
 from fairlead.core.states import LIVE, PENDING, State
 from fairlead.errors import ConfigError, JobError, JobNotFound, StoreError, StoreUnavailable
-from fairlead.ports.store import CANCEL_HINT, Store
+from fairlead.ports.store import WORKER_HINT, Store
 
 BATCH = 500
 ROUNDS = 20
@@ -148,7 +148,7 @@ async def _try(store: Store, jobs: Sequence[Held], request: CancelRequest, note:
         return Cancelled(frozenset(), frozenset(known))
     answer = await store.cancel(waiting, demands, note)
     with suppress(StoreError):  # a hint that fails is only a slower stop
-        await store.wake({f"{CANCEL_HINT}{wish.hold.owner}" for wish in demands if wish.id in answer.asked})
+        await store.wake({f"{WORKER_HINT}{wish.hold.owner}" for wish in demands if wish.id in answer.asked})
     return answer._replace(asked=answer.asked | known)
 
 

@@ -100,8 +100,10 @@ from fairlead.ports.shares import ShareStore
 
 # The hint that a job was scheduled for soon; it wakes the promoter, as a pool's name wakes that pool's workers.
 SCHEDULED_HINT = "@scheduled"
-# The hint that somebody wants jobs cancelled that a worker runs; the worker's id follows.
-CANCEL_HINT = "@cancel:"
+# The hint that somebody wants something of a worker, that it cancels jobs or ends; the worker's id follows.
+WORKER_HINT = "@worker:"
+# The hint that a leader has resigned; it makes the followers look.
+LEAD_HINT = "@lead"
 # The hint that a recurring schedule was added or changed; it wakes whoever makes the fires.
 RECURRING_HINT = "@recurring"
 # The hint that concerns whoever listens.

@@ -17,7 +17,7 @@ from fairlead.control.schedules import app_runs, declare, role_of
 from fairlead.core.recur import Reconciled
 from fairlead.errors import StoreError
 from fairlead.handlers.spec import Registry
-from fairlead.ports.store import Store
+from fairlead.ports.store import LEAD_HINT, Store
 from fairlead.telemetry.events import SchedulesDeclared, ServiceFailed, Telemetry
 
 
@@ -35,17 +35,18 @@ class Declarer:
         self._declared_in = 0
 
     async def run_once(self) -> float:
-        """Declare if this is a new term of ours; returns the seconds until the lead has to be renewed."""
+        """Declare if this is a new term of ours; returns the seconds until the lead is to be renewed or may be free."""
         term = await self._store.lead(role_of(self._registry.app), self._identity, self._lead)
         if term and term != self._declared_in:
             self._tell(await self._declare())
         self._declared_in = term
-        return self._lead / 3
+        return self._lead / 2 if term else self._lead
 
     async def resign(self) -> None:
         """Let another process of the app declare at once."""
         with contextlib.suppress(StoreError):
             await self._store.resign(role_of(self._registry.app), self._identity)
+            await self._store.wake([LEAD_HINT])
 
     async def _declare(self) -> Reconciled:
         app, declared = self._registry.app, list(self._registry.schedules.values())

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 from fairlead.config import Settings
 from fairlead.errors import FairleadError
 from fairlead.handlers.spec import Registry
-from fairlead.ports.store import EVERYONE, RECURRING_HINT, SCHEDULED_HINT, Store
+from fairlead.ports.store import EVERYONE, LEAD_HINT, RECURRING_HINT, SCHEDULED_HINT, Store
 from fairlead.scheduler.classify import Classifier
 from fairlead.scheduler.declare import Declarer
 from fairlead.scheduler.expire import Expirer
@@ -50,12 +50,13 @@ async def hosted_services(
     if declarer is not None:
         with contextlib.suppress(FairleadError):  # its loop tries again, and tells
             await declarer.run_once()
+    declaring = ServiceHost(store, [] if declarer is None else [declarer], None, telemetry)
     tasks = [
         asyncio.create_task(host.run(), name="fairlead-services"),
-        asyncio.create_task(store.listen(lambda hint: _on_hint(host, hint)), name="fairlead-service-hints"),
+        asyncio.create_task(store.listen(lambda hint: _on_hint(host, declaring, hint)), name="fairlead-service-hints"),
     ]
     if declarer is not None:
-        tasks.append(asyncio.create_task(_declaring(store, declarer, telemetry), name="fairlead-declare"))
+        tasks.append(asyncio.create_task(_declaring(declaring, declarer), name="fairlead-declare"))
     try:
         yield host
     finally:
@@ -64,15 +65,18 @@ async def hosted_services(
         await asyncio.gather(*tasks, return_exceptions=True)
 
 
-async def _declaring(store: Store, declarer: Declarer, telemetry: Telemetry) -> None:
+async def _declaring(host: ServiceHost, declarer: Declarer) -> None:
     """Every process has a declarer; those of one app agree among themselves, whoever leads the services of all apps."""
     try:
-        await ServiceHost(store, [declarer], None, telemetry).run()
+        await host.run()
     finally:
         await declarer.resign()
 
 
-def _on_hint(host: ServiceHost, hint: str) -> None:
+def _on_hint(host: ServiceHost, declaring: ServiceHost, hint: str) -> None:
+    if hint in (EVERYONE, LEAD_HINT):
+        host.look_for_lead()
+        declaring.look_for_lead()
     if hint in (EVERYONE, SCHEDULED_HINT):
         host.wake(Promoter.name)
     if hint in (EVERYONE, RECURRING_HINT):

@@ -4,7 +4,7 @@ Leading is a row in the store: an identity that is new at every start, a term th
 and an end by the database's clock. A leader renews at half of its time, and trusts its lead for less time than the
 store grants, counted from before it asked: once that deadline has passed, because the process was stopped or the store
 did not answer, it is a follower until the store says otherwise. A follower only reads, and knows from that when the
-lead ends; so another takes over at that moment, or a second after a leader that resigned.
+lead ends; so another takes over at that moment. One that resigns gives a hint, and the followers look at once.
 
 Leadership only saves work. What must happen once is made unique in the store, so two leaders for a moment do no harm.
 """
@@ -15,12 +15,12 @@ import uuid
 from collections.abc import Callable
 
 from fairlead.errors import StoreError
-from fairlead.ports.store import Store
+from fairlead.ports.store import LEAD_HINT, Store
 from fairlead.telemetry.events import LeadLost, LeadTaken, Telemetry
 from fairlead.worker.lease import boot_time
 
 ROLE = "scheduler"
-LOOK_EVERY = 1.0
+RETRY = 1.0  # seconds after which one that lost a race for the lead, or the store, asks again
 SHORTEST_PAUSE = 0.02
 TRUSTED = 0.8  # the share of the granted time that is relied on
 
@@ -55,19 +55,27 @@ class Leader:
         """The seconds until a follower should look again."""
         return max(SHORTEST_PAUSE, self._ask_at - self._clock())
 
+    def hint(self) -> None:
+        """A leader has resigned: do not wait for the end of its lead."""
+        if not self.term:
+            self._ask_at = float("-inf")
+
     async def resign(self) -> None:
         """Let another take over at once."""
-        self._trusted_until, self.term = float("-inf"), 0
+        led, self._trusted_until, self.term = self.term, float("-inf"), 0
+        if not led:
+            return
         with contextlib.suppress(StoreError):
             await self._store.resign(ROLE, self.identity)
+            await self._store.wake([LEAD_HINT])
 
     async def _ask(self, now: float) -> None:
         """Renew a lead; without one, take it if it is free."""
-        self._ask_at = now + min(LOOK_EVERY, self._lease / 2)
+        self._ask_at = now + min(RETRY, self._lease / 2)
         if not self.term:
             left = await self._left_of_another()
             if left > 0:
-                self._ask_at = now + min(LOOK_EVERY, self._lease / 2, left)
+                self._ask_at = now + left
                 return
         term = await self._store.lead(ROLE, self.identity, self._lease)
         if not term:

@@ -37,6 +37,15 @@ class ServiceHost:
         """Let a service run now."""
         self._wakes[name].set()
 
+    def look_for_lead(self) -> None:
+        """Let a follower, or those whose services lead on their own, look at once."""
+        if self._leader is not None:
+            if self._leader.term:
+                return
+            self._leader.hint()
+        for event in self._wakes.values():
+            event.set()
+
     async def run(self) -> None:
         """Run all services until cancelled."""
         try:

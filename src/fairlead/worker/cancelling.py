@@ -7,7 +7,7 @@ import asyncio
 import contextlib
 
 from fairlead.errors import StoreError
-from fairlead.ports.store import CANCEL_HINT, Store
+from fairlead.ports.store import WORKER_HINT, Store
 from fairlead.worker.slots import Slots
 
 LOOK_EVERY = 3.0
@@ -24,7 +24,7 @@ class CancelWatch:
 
     def hint(self, hint: str) -> None:
         """Somebody may have asked: a hint that names this worker, or the empty one after hints may have been lost."""
-        if not hint or hint == f"{CANCEL_HINT}{self._owner}":
+        if not hint or hint == f"{WORKER_HINT}{self._owner}":
             self._hinted.set()
 
     async def run(self) -> None:

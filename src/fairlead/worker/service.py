@@ -36,6 +36,7 @@ from fairlead.worker.health import Health
 from fairlead.worker.lease import LeaseClock, boot_time, deadline_from
 from fairlead.worker.lost import LostRuns
 from fairlead.worker.pace import Pace
+from fairlead.worker.reports import Reports
 from fairlead.worker.runner import Runner
 from fairlead.worker.settler import Settler
 from fairlead.worker.slots import Slots
@@ -44,7 +45,6 @@ from fairlead.worker.tools import RunTools
 from fairlead.worker.trouble import Trouble
 
 TICK = 0.1
-REPORT_EVERY = 5.0
 LINGER = 0.003
 STOP_GRACE = 2.0
 MOST_UNSETTLED = 5_000
@@ -113,6 +113,7 @@ class Worker:
         self._accounts = Accounts(store, self._claimer.queue, tally, frozenset(pools), self.slots.times, bool(reserve))
         self._claimer.on_long_jobs = self._accounts.hurry
         self._cancels = CancelWatch(store, self.info.id, self.slots)
+        self.reports = Reports(store, self.info.id, self._figures, self._follow)
         self._clock = LeaseClock(self.info.id, boot_time())
 
     def stop(self, drain: float | None = None) -> None:
@@ -221,7 +222,7 @@ class Worker:
             async with asyncio.timeout(max(STOP_GRACE, self._clock.deadline - boot_time())):
                 await self._settler.flushed()
                 await self._health.flush()
-                await self._report()
+                await self.reports.send()
                 await self._accounts.flush()
                 await self._store.retire_worker(self.info.id)
         self._telemetry.emit(WorkerStopped(self.info.id, released))
@@ -234,7 +235,7 @@ class Worker:
         with contextlib.suppress(TimeoutError, StoreError):
             async with asyncio.timeout(STOP_GRACE):
                 await self._settler.flushed()
-                await self._report()
+                await self.reports.send()
         raise LeaseLost(f"worker {self.info.id} lost its lease: {self._clock.over()}")
 
     async def _stop_handlers(self) -> None:
@@ -246,7 +247,6 @@ class Worker:
 
     async def _watch(self) -> None:
         """Look at deadlines every tick, and report figures now and then."""
-        next_report = time.monotonic() + REPORT_EVERY
         while True:
             await asyncio.sleep(TICK)
             now = time.monotonic()
@@ -254,10 +254,7 @@ class Worker:
             self._look_for_wear()
             if self._clock.over():
                 self._alert()
-            if now > next_report:
-                next_report = now + REPORT_EVERY
-                with contextlib.suppress(StoreError):
-                    await self._report()
+            await self.reports.look(now)
 
     def _look_for_wear(self) -> None:
         """Under a supervisor, end early where too many handlers cannot be stopped."""
@@ -267,11 +264,10 @@ class Worker:
             self._telemetry.emit(WorkerWorn(self.info.id, lost))
             self.stop()
 
-    async def _report(self) -> None:
+    def _figures(self) -> dict[str, int]:
         ended = {state.value: count for state, count in self._counts.items()}
         now = {"running": len(self.slots.running), "lost_threads": len(self.slots.lost)}
-        figures = {**ended, **now, "refused": self._settler.refused}
-        self._follow(await self._store.report_worker(self.info.id, figures))
+        return {**ended, **now, "refused": self._settler.refused}
 
     def _follow(self, direction: str | None) -> None:
         """Do what an operator wants this worker to do."""
@@ -285,6 +281,7 @@ class Worker:
 
     def _on_wake(self, hint: str) -> None:
         self._cancels.hint(hint)
+        self.reports.hint(hint)
         if hint == CONTROLS_HINT:
             self._claimer.hint_controls()
             self._news.set()
