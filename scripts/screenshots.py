@@ -48,6 +48,7 @@ def main() -> int:
     arguments = argparse.ArgumentParser(description=__doc__)
     arguments.add_argument("--seconds", type=float, default=60.0, help="how long the tour works before the pictures")
     arguments.add_argument("--folder", type=Path, default=IMAGES)
+    arguments.add_argument("--only", nargs="+", metavar="NAME", help="take these pictures only, by their names")
     wanted = arguments.parse_args()
     program = os.environ.get("FAIRLEAD_TEST_CHROMIUM") or shutil.which("chromium")
     if program is None:
@@ -64,19 +65,27 @@ def main() -> int:
                 page.set_default_timeout(PATIENCE * 1000)
                 page.goto(f"{address}/dashboard/#key={key}")
                 page.wait_for_selector("nav")
-                take(page, address, wanted.folder, scheme)
+                take(page, address, wanted.folder, scheme, wanted.only)
+                if scheme == "light" and is_wanted("progress", wanted.only):
+                    take_progress(page, address, key, wanted.folder)
                 page.close()
             browser.close()
     return 0
 
 
-def take(page: Page, address: str, folder: Path, scheme: str) -> None:
+def is_wanted(name: str, only: list[str] | None) -> bool:
+    """Whether a picture is to be taken."""
+    return only is None or name in only
+
+
+def take(page: Page, address: str, folder: Path, scheme: str, only: list[str] | None) -> None:
     """Every page in light; of the dark ones the first is enough."""
-    for name, path in PAGES.items() if scheme == "light" else [("overview-dark", "/")]:
+    pages = PAGES if scheme == "light" else {"overview-dark": "/"}
+    for name, path in [(name, path) for name, path in pages.items() if is_wanted(name, only)]:
         page.goto(f"{address}/dashboard{path}")
         settle(page)
         page.screenshot(path=folder / f"{name}.png")
-    if scheme == "light":
+    if scheme == "light" and is_wanted("job", only):
         page.goto(f"{address}/dashboard/jobs?type=charge_card&state=succeeded")
         page.wait_for_selector("tbody a")
         often = page.locator("td.number", has_text=re.compile("^[2-9]$"))
@@ -84,6 +93,16 @@ def take(page: Page, address: str, folder: Path, scheme: str) -> None:
         page.wait_for_selector(".facts")
         settle(page)
         page.screenshot(path=folder / "job.png")
+
+
+def take_progress(page: Page, address: str, key: str, folder: Path) -> None:
+    """A job while it runs."""
+    body = {"type": "monthly_report", "payload": {"month": 12}, "tenant": "museum", "priority": "critical"}
+    answer = httpx2.post(f"{address}/v1/jobs", json=body, headers={"Authorization": f"Bearer {key}"}, timeout=PATIENCE)
+    page.goto(f"{address}/dashboard/jobs/{answer.raise_for_status().json()['id']}")
+    page.locator(".how-far").get_by_text(re.compile("writing page ([3-9]|1.) ")).wait_for()
+    settle(page)
+    page.screenshot(path=folder / "progress.png")
 
 
 def settle(page: Page) -> None:

@@ -40,6 +40,8 @@ JUDGED_BY_MORE_THAN_FORM = [
     "DELETE /v1/backpressure/depths/{scope}/{name}",
     "PUT /v1/backpressure/rates/{scope}/{name}",
     "DELETE /v1/backpressure/rates/{scope}/{name}",
+    "POST /v1/callbacks",
+    "PATCH /v1/callbacks/{name}",
 ]
 # A query is text, and there any number or `true` is also a name: what breaks the type of these does not show.
 NAMES_IN_QUERY = [

@@ -17,6 +17,7 @@ from fairlead.api.problems import answer_problem
 from fairlead.api.routes import (
     audit,
     backpressure,
+    callbacks,
     dead_letters,
     follow,
     guards,
@@ -54,6 +55,8 @@ ROUTERS: tuple[APIRouter, ...] = (
     backpressure.router,
     audit.router,
     keys.router,
+    callbacks.secrets,
+    callbacks.router,
 )
 
 
