@@ -64,10 +64,13 @@ async def legacy_sync(host: str) -> None:
 
 
 @app.handler("monthly_report", pool="long", timeout="1m")
-def monthly_report(month: int) -> dict[str, int]:
-    """Slow work; in a pool of its own kind it can be given workers of its own."""
-    time.sleep(random.uniform(3, 6))
-    return {"month": month, "pages": 10 + month}
+def monthly_report(ctx: fairlead.Context, month: int) -> dict[str, int]:
+    """Slow work; in a pool of its own kind it can be given workers of its own. It says how far it has come."""
+    pages = 10 + month
+    for page in range(pages):
+        ctx.blocking.progress(page, pages, f"writing page {page + 1} of month {month}")
+        time.sleep(random.uniform(3, 6) / pages)
+    return {"month": month, "pages": pages}
 
 
 @app.handler("visitors", retry=fairlead.Retry(attempts=50, cap="10s"))

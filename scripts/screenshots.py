@@ -58,6 +58,7 @@ def main() -> int:
     arguments = argparse.ArgumentParser(description=__doc__)
     arguments.add_argument("--seconds", type=float, default=60.0, help="how long the tour works before the pictures")
     arguments.add_argument("--folder", type=Path, default=IMAGES)
+    arguments.add_argument("--only", nargs="+", metavar="NAME", help="take these pictures only, by their names")
     wanted = arguments.parse_args()
     program = os.environ.get("FAIRLEAD_TEST_CHROMIUM") or shutil.which("chromium")
     if program is None:
@@ -74,20 +75,29 @@ def main() -> int:
                 page.set_default_timeout(PATIENCE * 1000)
                 page.goto(f"{address}/dashboard/#key={key}")
                 page.wait_for_selector("nav")
-                take(page, address, wanted.folder, scheme)
+                take(page, address, wanted.folder, scheme, wanted.only)
+                if scheme == "light" and is_wanted("progress", wanted.only):
+                    take_progress(page, address, key, wanted.folder)
                 page.close()
-            take_details(browser.new_page(viewport={"width": 1280, "height": 900}), address, key, wanted.folder)
+            details = browser.new_page(viewport={"width": 1280, "height": 900})
+            take_details(details, address, key, wanted.folder, wanted.only)
             browser.close()
     return 0
 
 
-def take(page: Page, address: str, folder: Path, scheme: str) -> None:
+def is_wanted(name: str, only: list[str] | None) -> bool:
+    """Whether a picture is to be taken."""
+    return only is None or name in only
+
+
+def take(page: Page, address: str, folder: Path, scheme: str, only: list[str] | None) -> None:
     """Every page in light; of the dark ones the first is enough."""
-    for name, path in PAGES.items() if scheme == "light" else [("overview-dark", "/")]:
+    pages = PAGES if scheme == "light" else {"overview-dark": "/"}
+    for name, path in [(name, path) for name, path in pages.items() if is_wanted(name, only)]:
         page.goto(f"{address}/dashboard{path}")
         settle(page)
         page.screenshot(path=folder / f"{name}.png")
-    if scheme == "light":
+    if scheme == "light" and is_wanted("job", only):
         page.goto(f"{address}/dashboard/jobs?type=charge_card&state=succeeded")
         page.wait_for_selector("tbody a")
         often = page.locator("td.number", has_text=re.compile("^[2-9]$"))
@@ -97,15 +107,38 @@ def take(page: Page, address: str, folder: Path, scheme: str) -> None:
         page.screenshot(path=folder / "job.png")
 
 
-def take_details(page: Page, address: str, key: str, folder: Path) -> None:
+def take_progress(page: Page, address: str, key: str, folder: Path) -> None:
+    """A job while it runs."""
+    body = {"type": "monthly_report", "payload": {"month": 12}, "tenant": "museum", "priority": "critical"}
+    answer = httpx2.post(f"{address}/v1/jobs", json=body, headers={"Authorization": f"Bearer {key}"}, timeout=PATIENCE)
+    page.goto(f"{address}/dashboard/jobs/{answer.raise_for_status().json()['id']}")
+    page.locator(".how-far").get_by_text(re.compile("writing page ([3-9]|1.) ")).wait_for()
+    settle(page)
+    page.screenshot(path=folder / "progress.png")
+
+
+def take_details(page: Page, address: str, key: str, folder: Path, only: list[str] | None) -> None:
     """A group of dead letters, and a schedule that is being added."""
     page.set_default_timeout(PATIENCE * 1000)
     page.goto(f"{address}/dashboard/dead-letters#key={key}")
+    page.wait_for_selector("nav")
+    if is_wanted("dead-group", only):
+        take_group(page, folder)
+    if is_wanted("new-schedule", only):
+        take_schedule(page, address, folder)
+
+
+def take_group(page: Page, folder: Path) -> None:
+    """What died of the same, without the place of this checkout in the traceback."""
     page.locator(".card a").first.click()
     page.get_by_label("Payload of the sample").wait_for()
     settle(page)
     page.get_by_label("Traceback of the sample").evaluate(WITHOUT, f"{ROOT}/")
     page.screenshot(path=folder / "dead-group.png")
+
+
+def take_schedule(page: Page, address: str, folder: Path) -> None:
+    """A schedule that is being added."""
     page.goto(f"{address}/dashboard/schedules")
     page.get_by_role("button", name="Add a schedule").click()
     page.get_by_label("Name").fill("monday-report")

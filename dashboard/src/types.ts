@@ -33,6 +33,24 @@ export interface Job {
   idempotency_key: string | null;
   parent: string | null;
   replays: number;
+  progress: Progress | null;
+}
+
+// How far the last run has come, as its handler said; without a total `done` is the fraction.
+export interface Progress {
+  fraction: number;
+  done: number;
+  total: number | null;
+  message: string;
+  at: string;
+}
+
+// Percentiles in seconds of so many durations.
+export interface Spread {
+  count: number;
+  p50: number;
+  p95: number;
+  p99: number;
 }
 
 export interface Attempt {

@@ -5,12 +5,14 @@ from fairlead.client.handler import Call, Handler
 from fairlead.client.http import HTTPClient
 from fairlead.client.http_blocking import BlockingHTTPClient
 from fairlead.client.job import Job
+from fairlead.client.verify import verify_callback
 from fairlead.control.cancel import CancelCounts
 from fairlead.core.breaker import Breaker
 from fairlead.core.budget import RetryBudget
 from fairlead.core.failure import FailureClass
 from fairlead.core.limits import Limit
 from fairlead.core.model import AttemptRecord, DeadGroup, JobRecord, Page, Priority, Scope
+from fairlead.core.progress import Progress
 from fairlead.core.quarantine import Quarantine
 from fairlead.core.retry import Retry
 from fairlead.core.schedule import CatchUp, FireOutcome, Overlap, PastFire, ScheduleRecord, ScheduleState
@@ -18,12 +20,18 @@ from fairlead.core.states import State
 from fairlead.core.timeline import Moment
 from fairlead.errors import (
     AccessDenied,
+    CallbackError,
+    CallbackNotFound,
+    CallbackRefused,
+    ChangedMeanwhile,
     ConfigError,
     DeadLetter,
     Discard,
+    EgressRefused,
     FairleadError,
     IllegalMove,
     InvalidArguments,
+    InvalidSignature,
     JobCancelled,
     JobFailed,
     JobNotDone,
@@ -45,6 +53,7 @@ from fairlead.errors import (
     StoreUnavailable,
     TenantQueueFull,
     TenantRateExceeded,
+    UnknownCallback,
     UnknownType,
     UnsafePayload,
 )
@@ -58,13 +67,18 @@ __all__ = [
     "BlockingHTTPClient",
     "Breaker",
     "Call",
+    "CallbackError",
+    "CallbackNotFound",
+    "CallbackRefused",
     "CancelCounts",
     "CatchUp",
+    "ChangedMeanwhile",
     "ConfigError",
     "Context",
     "DeadGroup",
     "DeadLetter",
     "Discard",
+    "EgressRefused",
     "FailureClass",
     "FairleadError",
     "FireOutcome",
@@ -72,6 +86,7 @@ __all__ = [
     "Handler",
     "IllegalMove",
     "InvalidArguments",
+    "InvalidSignature",
     "Job",
     "JobCancelled",
     "JobFailed",
@@ -88,6 +103,7 @@ __all__ = [
     "PayloadError",
     "PayloadTooLarge",
     "Priority",
+    "Progress",
     "Quarantine",
     "Refused",
     "RequestRefused",
@@ -108,7 +124,9 @@ __all__ = [
     "StoreUnavailable",
     "TenantQueueFull",
     "TenantRateExceeded",
+    "UnknownCallback",
     "UnknownType",
     "UnsafePayload",
     "__version__",
+    "verify_callback",
 ]

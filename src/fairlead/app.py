@@ -22,6 +22,7 @@ from fairlead.control.audit import Operator, whoami
 from fairlead.control.cancel import CancelCounts
 from fairlead.core.breaker import Breaker
 from fairlead.core.budget import RetryBudget
+from fairlead.core.callback import check_type_name
 from fairlead.core.cancel import GRACE
 from fairlead.core.durations import Duration
 from fairlead.core.failure import FailureClass
@@ -127,7 +128,7 @@ class App:
 
         def build(function: Callable[..., Any]) -> Handler[..., Any]:
             spec = declare(
-                name,
+                check_type_name(name),
                 function,
                 pool=pool,
                 version=version,

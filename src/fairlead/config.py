@@ -5,9 +5,10 @@ import tomllib
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 
 from fairlead.core.durations import seconds
+from fairlead.core.egress import PORTS, EgressRules, networks
 from fairlead.errors import ConfigError
 
 FILE = "fairlead.toml"
@@ -21,7 +22,22 @@ def _seconds(value: Any) -> float:
         raise ValueError(str(error)) from None
 
 
+def _several(value: Any) -> Any:
+    """A list, or its parts with commas between them, as the environment has it."""
+    return [part.strip() for part in value.split(",") if part.strip()] if isinstance(value, str) else value
+
+
+def _networks(values: tuple[str, ...]) -> tuple[str, ...]:
+    try:
+        networks(values)
+    except ConfigError as error:
+        raise ValueError(str(error)) from None
+    return values
+
+
 Seconds = Annotated[float, BeforeValidator(_seconds)]
+Networks = Annotated[tuple[str, ...], BeforeValidator(_several), AfterValidator(_networks)]
+Ports = Annotated[tuple[Annotated[int, Field(ge=1, le=65535)], ...], BeforeValidator(_several)]
 
 
 class Settings(BaseModel):
@@ -45,6 +61,16 @@ class Settings(BaseModel):
     api_body_limit: int = Field(1024 * 1024, ge=1024, le=64 * 1024 * 1024)
     api_followers: int = Field(1_000, ge=1, le=100_000)
     api_rate: float = Field(5_000.0, ge=0.001, le=1_000_000)
+
+    callback_timeout: Seconds = Field(15.0, ge=1, le=120)
+    callback_networks: Networks = ()
+    callback_ports: Ports = PORTS
+    callback_http: bool = False
+
+    @property
+    def egress(self) -> EgressRules:
+        """Where callbacks may go."""
+        return EgressRules(networks(self.callback_networks), frozenset(self.callback_ports), self.callback_http)
 
     @model_validator(mode="after")
     def _heartbeat_fits_lease(self) -> "Settings":

@@ -8,7 +8,8 @@
     │   ├── UnknownType             no such job type is registered
     │   ├── InvalidArguments        the arguments do not fit the handler's types
     │   ├── UnsafePayload           NUL, NaN, Infinity, lone surrogates, too deep
-    │   └── PayloadTooLarge
+    │   ├── PayloadTooLarge
+    │   └── UnknownCallback         there is no such callback endpoint for the job's tenant
     ├── Refused                     a submission that is not wanted now: try again after `retry_after` seconds
     │   ├── TenantQueueFull         as many jobs of the tenant wait as may
     │   ├── TenantRateExceeded      the tenant submits faster than it may
@@ -27,6 +28,12 @@
     │   ├── StoreUnavailable        cannot be reached now: worth trying again
     │   ├── StoreRefused            it said no (read-only, full, no rights): an operator has to act
     │   └── SchemaMismatch          its schema is older or newer than this version of Fairlead
+    ├── CallbackError               about callbacks
+    │   ├── CallbackNotFound        no such endpoint or delivery
+    │   ├── CallbackRefused         an endpoint cannot be made or changed so
+    │   ├── EgressRefused           a URL or address that nothing is sent to
+    │   ├── CallbackFailed          a receiver did not take a callback; it is tried again
+    │   └── InvalidSignature        what was received is not a callback of ours
     ├── KeyNotFound                 no API key has this id
     ├── WorkerNotFound              no live worker has this id
     ├── RequestRefused              a server of the HTTP API said no, in a way that has no error of its own
@@ -97,6 +104,12 @@ class PayloadTooLarge(PayloadError):
     """The payload is larger than what is stored inline."""
 
     code = "PAYLOAD_TOO_LARGE"
+
+
+class UnknownCallback(PayloadError):
+    """There is no callback endpoint of this name for the job's tenant."""
+
+    code = "UNKNOWN_CALLBACK"
 
 
 class Refused(FairleadError):
@@ -219,6 +232,46 @@ class SchemaMismatch(StoreError):
     """The database's schema is not the one this version needs."""
 
     code = "SCHEMA_MISMATCH"
+
+
+class CallbackError(FairleadError):
+    """Something about callbacks."""
+
+    code = "CALLBACK_ERROR"
+
+
+class CallbackNotFound(CallbackError):
+    """There is no such callback endpoint or delivery."""
+
+    code = "CALLBACK_NOT_FOUND"
+
+
+class CallbackRefused(CallbackError):
+    """A callback endpoint cannot be made or changed so."""
+
+    code = "CALLBACK_REFUSED"
+
+
+class EgressRefused(CallbackError):
+    """A callback may not go there; nothing was sent."""
+
+    code = "EGRESS_REFUSED"
+
+
+class CallbackFailed(CallbackError):
+    """The receiver did not take a callback; `headers` may say when to come again."""
+
+    code = "CALLBACK_FAILED"
+
+    def __init__(self, message: str, retry_after: str | None = None) -> None:
+        super().__init__(message)
+        self.headers = {} if retry_after is None else {"retry-after": retry_after}
+
+
+class InvalidSignature(CallbackError):
+    """What was received is not a callback that one of these secrets signed, or it is too old."""
+
+    code = "INVALID_SIGNATURE"
 
 
 class KeyNotFound(FairleadError):

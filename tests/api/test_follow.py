@@ -12,6 +12,7 @@ import pytest
 from fairlead.api import create_app
 from fairlead.api.routes import follow
 from fairlead.api.serving import address_of, listen_on, serving
+from fairlead.core.progress import RunReport
 from tests.api.conftest import LANE, MEMORY, Api, mail_app
 from tests.contract.making import claim_one, done, new_lease
 
@@ -69,6 +70,35 @@ async def test_a_stream_tells_each_state_and_ends_with_the_result(store_url: str
         assert isinstance(event, tuple)
         assert event[1]["result"] == {"sent": True}
         assert len(api.asgi.state.service.follower) == 0
+
+
+async def test_a_stream_tells_progress_and_a_state_only_when_it_changes(store_url: str) -> None:
+    async with served(store_url) as api:
+        job_id = await api.submit()
+        claimed = await claim_one(api.store, new_lease(), LANE)
+        run = RunReport(job_id, claimed.fence, *claimed.lease, 1.0, 4.0, "<b>one</b>")
+        seen: list[tuple[str, Any]] = []
+        async for event in events_of(api, job_id):
+            assert isinstance(event, tuple)
+            progress = event[1].get("progress")
+            seen.append((event[0], progress and (progress["fraction"], progress["message"])))
+            if len(seen) == 1:
+                await api.store.report_progress([run])
+            elif len(seen) == 2:
+                await api.store.report_progress([run._replace(done=4.0, message="all")])
+            elif len(seen) == 3:
+                await api.store.settle([done(claimed, "1")])
+        assert seen == [
+            ("state", None),
+            ("progress", (0.25, "<b>one</b>")),
+            ("progress", (1.0, "all")),
+            ("state", None),
+            ("result", None),
+        ]
+        shown = (await api.call("GET", f"/v1/jobs/{job_id}")).json()["progress"]
+        assert (shown["fraction"], shown["done"], shown["total"], shown["message"]) == (1.0, 4.0, 4.0, "all")
+        (listed,) = (await api.call("GET", "/v1/jobs")).json()["jobs"]
+        assert listed["progress"] == shown
 
 
 async def test_a_job_that_has_ended_is_told_at_once() -> None:

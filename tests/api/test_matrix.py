@@ -12,11 +12,14 @@ from fastapi.routing import APIRoute
 from fairlead.api.server import needs_of
 from fairlead.control.admission import set_depth, set_overload, set_rate
 from fairlead.control.audit import Operator
+from fairlead.control.callbacks import add_endpoint, remove_endpoint, send_ping
 from fairlead.control.limits import set_limit
 from fairlead.control.quarantine import put
 from fairlead.control.schedules import add
 from fairlead.core.admission import Overload
 from fairlead.core.apikey import Grant
+from fairlead.core.callback import EVERYONE
+from fairlead.core.egress import EgressRules
 from fairlead.core.ids import make_ids
 from fairlead.core.schedule import ScheduleSpec
 from fairlead.errors import ScheduleRefused
@@ -61,6 +64,7 @@ BODIES: dict[tuple[str, str], Any] = {
     ("POST", "/v1/workers/{worker_id}/stop"): None,
     ("GET", "/v1/stats"): None,
     ("GET", "/v1/stats/history"): None,
+    ("GET", "/v1/stats/waits"): None,
     ("GET", "/v1/stats/stream"): None,
     ("GET", "/v1/tenants"): None,
     ("GET", "/v1/tenants/{name:path}"): None,
@@ -114,6 +118,15 @@ BODIES: dict[tuple[str, str], Any] = {
     ("GET", "/v1/keys"): None,
     ("GET", "/v1/keys/{key_id}"): None,
     ("DELETE", "/v1/keys/{key_id}"): None,
+    ("POST", "/v1/callbacks"): {"name": "bills", "url": "https://hooks.example.org/"},
+    ("GET", "/v1/callbacks"): None,
+    ("GET", "/v1/callbacks/{name}"): None,
+    ("PATCH", "/v1/callbacks/{name}"): {"enabled": True},
+    ("DELETE", "/v1/callbacks/{name}"): None,
+    ("POST", "/v1/callbacks/{name}/rotate"): {},
+    ("POST", "/v1/callbacks/{name}/test"): {},
+    ("GET", "/v1/callbacks/{name}/deliveries"): None,
+    ("POST", "/v1/callbacks/{name}/deliveries/{delivery_id}/redeliver"): {},
     ("GET", "/v1/openapi.json"): None,
 }
 # What a name in the path is the name of.
@@ -130,10 +143,20 @@ def routes_of(api: Api) -> dict[tuple[str, str], APIRoute]:
     }
 
 
+async def make_callback(api: Api, tenant: str | None) -> str:
+    """Endpoints as an endpoint of the API may need them; returns the id of a delivery to one."""
+    for name in ("orders", "bills"):
+        if await api.store.read_callbacks([(tenant or EVERYONE, name)]):
+            await remove_endpoint(api.store, Operator("tests"), tenant, name)
+    await add_endpoint(api.store, Operator("tests"), EgressRules(), "orders", "https://hooks.example.org/", tenant)
+    return (await send_ping(api.store, Operator("tests"), tenant, "orders", "default")).job_id
+
+
 async def ask(api: Api, case: tuple[str, str], key: str, job_id: str) -> httpx2.Response:
     method, path = case
     name = next((name for prefix, name in NAMES.items() if path.startswith(prefix)), OWN)
     path = path.replace("{job_id}", job_id).replace("{scope}", "tenant").replace("{name:path}", name)
+    path = path.replace("{name}", "orders").replace("{delivery_id}", job_id)
     path = re.sub(r"{worker_id}", ABSENT, path).replace("{key_id}", "x")
     path += "?expression=@daily" if path == "/v1/fires" else ""
     body = BODIES[case]
@@ -176,6 +199,8 @@ async def test_a_key_opens_what_its_scope_includes_and_nothing_else(api: Api) ->
         key = await api.key(grant, tenant=tenant)
         job_id = await make_job(api, case, OWN) if "{job_id}" in case[1] else ""
         await make_settings(api, case)
+        if case[1].startswith("/v1/callbacks"):
+            job_id = await make_callback(api, tenant)
         answer = await ask(api, case, key, job_id)
         may = needs.grant in {Grant.ENQUEUE: {"enqueue"}, Grant.READ: {"read"}, Grant.OPERATE: {"operate", "read"}}.get(
             grant, set(Grant)
@@ -196,6 +221,22 @@ async def test_another_tenants_job_is_as_absent_as_one_that_never_was(api: Api) 
         assert foreign.status_code == 404, (case, foreign.text)
         assert foreign.content == absent.content == nonsense.content, case
         assert set(foreign.headers) == set(absent.headers)
+
+
+async def test_another_tenants_callback_is_as_absent_as_one_that_never_was(api: Api) -> None:
+    key = await api.key("enqueue", "operate", tenant=OTHER)
+    cases = [case for case in BODIES if case[1].startswith("/v1/callbacks/{name}")]
+    before = [await ask(api, case, key, ABSENT) for case in cases]
+    await make_callback(api, None)
+    delivery = await make_callback(api, OWN)
+    for case, absent in zip(cases, before, strict=True):
+        foreign = await ask(api, case, key, ABSENT if "{delivery_id}" in case[1] else "")
+        assert foreign.status_code == 404, (case, foreign.text)
+        assert foreign.content == absent.content, case
+        assert set(foreign.headers) == set(absent.headers)
+    await make_callback(api, OTHER)
+    theirs = await ask(api, cases[-1], key, delivery)
+    assert (theirs.status_code, theirs.json()["code"]) == (404, "CALLBACK_NOT_FOUND")
 
 
 async def test_lists_have_only_what_is_ones_own(api: Api) -> None:

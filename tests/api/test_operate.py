@@ -7,6 +7,10 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
+from fairlead.core.audit import AuditNote
+from fairlead.core.controls import Change
+from fairlead.core.pools import PLACE
+from fairlead.core.runtimes import RunCount, bucket_of
 from tests.api.conftest import Api
 from tests.contract.making import new_lease, worker_info
 
@@ -142,8 +146,34 @@ async def test_types(any_api: Api) -> None:
     (found,) = (await ask(any_api, "GET", "/v1/types"))["types"]
     assert (found["name"], found["pool"]) == ("mail", "short")
     assert found["payload_schema"]["properties"]["to"]["type"] == "string"
-    assert await ask(any_api, "GET", "/v1/types/mail") == found
+    assert (found["place"], found["runs"]) == ("short", None)
+    shown = await ask(any_api, "GET", "/v1/types/mail")
+    assert {**found, "events": []} == shown
+    assert found["histogram"] == []
     assert (await ask(any_api, "GET", "/v1/types/a/b", 404))["code"] == "UNKNOWN_TYPE"
+
+
+async def test_a_type_shows_how_long_it_runs_and_what_was_done_to_it(any_api: Api) -> None:
+    counts = [RunCount("mail", bucket_of(0.5), 90, 45.0), RunCount("mail", bucket_of(4.0), 10, 40.0)]
+    await any_api.store.record_usage([], [*counts, RunCount("other", bucket_of(9.0), 5, 45.0)])
+    move = {"old": "short", "new": "medium", "why": "10 of 100 runs were longer"}
+    note = AuditNote("fairlead classify", "move", "type mail", move)
+    await any_api.store.change_controls([Change(PLACE, "mail", {"pool": "medium"})], note)
+    await ask(any_api, "POST", "/v1/pauses", 204, json={"scope": "type", "name": "mail", **WHY})
+    (listed,) = (await ask(any_api, "GET", "/v1/types"))["types"]
+    assert (listed["pool"], listed["place"]) == ("short", "medium")
+    assert listed["runs"] == {"count": 100, "p50": 0.5625, "p95": 4.5, "p99": 4.5}
+    shown = await ask(any_api, "GET", "/v1/types/mail")
+    bars = [(bar["begin"], bar["runs"]) for bar in shown["histogram"]]
+    assert bars == [(0.5, 90), (0.75, 0), (1.0, 0), (1.5, 0), (2.0, 0), (3.0, 0), (4.0, 10)]
+    paused, moved = shown["events"]
+    assert (paused["what"], paused["why"], paused["new"]) == ("pause", "mended", None)
+    assert {**move, "what": "move", "by": "fairlead classify", "at": moved["at"]} == moved
+    bound = await any_api.key("read", tenant="acme")
+    found = (await any_api.call("GET", "/v1/types/mail", bound)).json()
+    assert (found["runs"], found["histogram"], found["events"]) == (None, None, None)
+    (found,) = (await any_api.call("GET", "/v1/types", bound)).json()["types"]
+    assert found["runs"] is None
 
 
 async def test_workers_are_listed_and_directed(any_api: Api) -> None:

@@ -18,6 +18,7 @@ from typer.testing import CliRunner
 from fairlead.bench import drain, fairness, growth, herd, latency, lateness
 from fairlead.bench.floor import measure
 from fairlead.cli.bench import app
+from tests.support.processes import heed_ctrl_c
 
 SETUP = {"store", "version", "durability", "python", "cores", "load_average", "fairlead"}
 PROGRAM = "from fairlead.cli.bench import app; app()"
@@ -220,11 +221,13 @@ def rows_outside(url: str) -> int:
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_interrupted_it_leaves_nothing(tmp_path: Path, number: signal.Signals) -> None:
     command = [sys.executable, "-c", PROGRAM, "flow", "--store", file_in(tmp_path), "--floor-jobs", "200"]
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
+    process = subprocess.Popen(
+        command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True, preexec_fn=heed_ctrl_c
+    )
     try:
         children = until_workers_run(process)
         os.kill(process.pid, number)
-        assert process.wait(20) != 0
+        assert process.wait(60) != 0
     finally:
         process.kill()
         process.wait()
@@ -234,7 +237,7 @@ def test_interrupted_it_leaves_nothing(tmp_path: Path, number: signal.Signals) -
 
 def until_workers_run(process: subprocess.Popen[bytes]) -> list[psutil.Process]:
     """The processes below it, as soon as a worker is among them."""
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + 60
     while time.monotonic() < deadline and process.poll() is None:
         with contextlib.suppress(psutil.Error):  # one that ends while we look
             children = psutil.Process(process.pid).children(recursive=True)

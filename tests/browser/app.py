@@ -33,9 +33,20 @@ def call(line: str, gate: str) -> None:
 
 
 @app.handler("echo")
-async def echo(text: str) -> dict[str, str]:
-    """Give back what was given, as key and as value."""
+async def echo(ctx: fairlead.Context, text: str) -> dict[str, str]:
+    """Give back what was given, as key and as value, and say it on the way."""
+    await ctx.progress(0.5, message=text)
     return {text: text}
+
+
+@app.handler("climb", retry=ONCE)
+def climb(ctx: fairlead.Context, gates: list[str]) -> str:
+    """Report one step after the other; behind each is a gate, a file."""
+    for step, gate in enumerate(gates, start=1):
+        ctx.blocking.progress(step, len(gates) + 1, f"step {step}")
+        while not Path(gate).exists():
+            time.sleep(0.02)
+    return "at the top"
 
 
 @app.handler("echo_error", retry=ONCE)

@@ -58,6 +58,7 @@ class Site:
         self.key = key
         self.url = url
         self.folder = folder
+        self.said = ""  # the job whose progress says what is hostile
         limits = httpx2.Limits(max_keepalive_connections=0)  # a connection that stays would be a leak of the test
         headers = {"Authorization": f"Bearer {key}"}
         self.http = httpx2.Client(base_url=address, headers=headers, timeout=PATIENCE, limits=limits)
@@ -84,6 +85,13 @@ class Site:
         deadline = time.monotonic() + PATIENCE
         while (found := self.http.get(f"/v1/jobs/{job_id}/wait", params={"timeout": 20}).json()["state"]) != state:
             assert time.monotonic() < deadline, f"the job is {found}, not {state}"
+
+    def measured(self, type_name: str) -> None:
+        """Wait until the worker has told how long runs of a type took, which it does every few seconds."""
+        deadline = time.monotonic() + PATIENCE
+        while self.http.get(f"/v1/types/{type_name}").json()["runs"] is None:
+            assert time.monotonic() < deadline, f"no run of {type_name} was measured"
+            time.sleep(0.1)
 
 
 def confirm(page: Page, label: str, reason: str = "a test", **fields: str) -> None:

@@ -31,6 +31,56 @@ def test_a_job_is_seen_while_it_runs_and_when_it_has_ended(visit: Visit, site: S
     expect(page.get_by_label("Result")).to_contain_text("delivered to ann")
 
 
+def test_progress_is_followed_while_a_job_runs_and_kept_when_it_has_ended(visit: Visit, site: Site) -> None:
+    gates = [site.folder / "first step", site.folder / "second step"]
+    job_id = site.submit("climb", gates=[str(gate) for gate in gates])
+    page = visit(f"/jobs/{job_id}")
+    section, bar = page.locator(".how-far"), page.get_by_role("progressbar", name="Progress of the last run")
+    expect(section).to_contain_text("33 %, 1 of 3 step 1")
+    page.evaluate("window.stayed = true")
+    gates[0].touch()
+    expect(section).to_contain_text("66 %, 2 of 3 step 2")
+    expect(bar).to_have_js_property("position", 2 / 3)
+    gates[1].touch()
+    expect(page.locator("h1 .badge")).to_have_text("succeeded")
+    expect(section).to_contain_text("66 %, 2 of 3 step 2")
+    assert page.evaluate("window.stayed"), "it was live, the page was not loaded again"
+    page.reload()
+    expect(section).to_contain_text("step 2")
+
+
+def test_waits_are_on_the_overview(visit: Visit, site: Site) -> None:
+    site.until(site.submit("echo", text="quick"), "succeeded")
+    page = visit()
+    waits = page.get_by_role("region", name="Waits until the start")
+    expect(waits.locator("[data-wait=count]")).not_to_have_text("0")
+    for name in ("p50", "p95", "p99"):
+        expect(waits.locator(f"[data-wait={name}]")).to_contain_text("s")
+    card = page.locator(".card", has=page.get_by_role("heading", name="short"))
+    expect(card).to_contain_text("waits p50")
+
+
+def test_a_type_shows_its_runs_and_its_history(visit: Visit, site: Site) -> None:
+    site.until(site.submit("echo", text="quick"), "succeeded")
+    for verb in ("", "/resume"):
+        site.post(f"/v1/pauses{verb}", {"scope": "type", "name": "tidy", "reason": "a look at history"})
+    site.measured("echo")
+    page = visit("/types")
+    cards = page.locator(".card")
+    echo = cards.filter(has=page.get_by_role("link", name="echo", exact=True))
+    expect(echo.get_by_role("img", name="How long runs took")).to_be_visible()
+    expect(echo).to_contain_text("95 % up to")
+    expect(echo.get_by_role("list", name="Attempts")).to_be_visible()
+    tidy = cards.filter(has=page.get_by_role("link", name="tidy", exact=True))
+    expect(tidy).to_contain_text("No runs were measured")
+    summary = tidy.get_by_text("History")
+    summary.focus()
+    page.keyboard.press("Enter")
+    expect(tidy.locator(".timeline li")).to_have_count(2)
+    expect(tidy.locator(".timeline li").first).to_contain_text("resume")
+    expect(tidy.locator(".timeline li").last).to_contain_text("a look at history")
+
+
 def test_the_overview_is_live(visit: Visit, site: Site) -> None:
     page = visit()
     expect(page.locator(".sentence")).to_be_visible()

@@ -59,6 +59,7 @@ def places(site: Site) -> Iterator[list[str]]:
     done = site.submit("echo", text=HOSTILE, idempotency_key=HOSTILE[:200])
     dead = site.submit("echo_error", text=HOSTILE)
     site.until(done, "succeeded")
+    site.said = done
     site.until(dead, "dead")
     site.post("/v1/pauses", {"scope": "type", "name": "side", "reason": HOSTILE})
     site.post("/v1/keys", {"name": "<img src=x onerror=alert(1)>", "scopes": ["read"], "reason": HOSTILE})
@@ -121,6 +122,10 @@ def test_what_jobs_carry_is_never_more_than_text(visit: Visit, site: Site, place
         settled(page, f"{site.address}/dashboard{place}")
         for details in page.locator("details").all():
             details.locator("summary").click()
+        if place == f"/jobs/{site.said}":
+            expect(page.locator(".how-far .message")).to_contain_text(MARK)
+        if place == "/types":
+            expect(page.locator(".timeline").filter(has_text=MARK)).not_to_have_count(0)
         shown += MARK in page.locator("main").inner_text()
         strangers = page.locator("main :is(img, script, iframe, base, meta, [onload], [onerror], a[href^=javascript])")
         assert strangers.count() == 0, place

@@ -10,7 +10,7 @@ from tests.cli.conftest import HOSTILE, Run, Shop
 JOB_KEYS = {
     "id", "type", "tenant", "pool", "priority", "version", "state", "attempt", "crashes", "fence", "created_at",
     "run_at", "not_after", "started_at", "finished_at", "worker", "key", "parent", "options", "payload", "result",
-    "error", "replays",
+    "error", "replays", "progress",
 }  # fmt: skip
 
 

@@ -14,6 +14,7 @@ import pytest
 import fairlead
 from fairlead.core.model import WorkerInfo
 from tests.cli.conftest import HOSTILE, Run, Shop
+from tests.support.processes import heed_ctrl_c
 
 UNREACHABLE = "postgresql://postgres:secret@127.0.0.1:1/none"
 
@@ -168,10 +169,12 @@ def test_errors_do_not_steer_the_terminal(run: Run) -> None:
 def test_ctrl_c_ends_with_130_and_no_traceback(shop: Shop) -> None:
     command = [sys.executable, "-m", "fairlead", "enqueue", "greet", '{"name": "a"}', "--wait", "60"]
     environment = {**os.environ, "FAIRLEAD_DATABASE_URL": shop.url}
-    with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+    with subprocess.Popen(
+        command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, preexec_fn=heed_ctrl_c
+    ) as process:
         _wait_for_a_job(shop)
         process.send_signal(signal.SIGINT)
-        _, errors = process.communicate(timeout=20)
+        _, errors = process.communicate(timeout=60)
     assert process.returncode == 130
     assert b"Traceback" not in errors
 
@@ -181,7 +184,7 @@ def _wait_for_a_job(shop: Shop) -> None:
         async with shop.app:
             return len((await shop.app.jobs()).jobs)
 
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + 60
     while not asyncio.run(count()):
         assert time.monotonic() < deadline
         time.sleep(0.05)

@@ -25,12 +25,15 @@ from fairlead import (
     RequestRefused,
     State,
     StoreUnavailable,
+    UnknownCallback,
     UnknownType,
 )
 from fairlead.api.problems import Problem
 from fairlead.client import http
 from fairlead.core.apikey import ApiKey
-from tests.api.conftest import MEMORY, Api, mail_app, open_api
+from fairlead.core.progress import RunReport
+from tests.api.conftest import LANE, MEMORY, Api, mail_app, open_api
+from tests.contract.making import claim_one, new_lease
 from tests.support.serving import served
 
 
@@ -79,6 +82,16 @@ async def test_a_job_is_read_as_in_process(api: Api, client: HTTPClient) -> None
     assert found.run_at - found.created_at == timedelta(minutes=5)
     for name in ("id", "type", "tenant", "pool", "payload", "version", "fence", "created_at", "run_at", "key"):
         assert getattr(found, name) == getattr(record, name), name
+
+
+async def test_progress_is_read_as_in_process(api: Api, client: HTTPClient) -> None:
+    job = await client.enqueue("mail", {"to": "ann"}, tenant="acme")
+    claimed = await claim_one(api.store, new_lease(), LANE)
+    await api.store.report_progress([RunReport(job.id, claimed.fence, *claimed.lease, 1.0, 8.0, "first of eight")])
+    found = (await job.read()).progress
+    assert found == (await api.app.read(job.id)).progress
+    assert found
+    assert found.fraction == 0.125
 
 
 async def test_many_at_once_in_pieces(api: Api, client: HTTPClient, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -131,6 +144,8 @@ async def test_waiting_cancelling_hastening(client: HTTPClient) -> None:
 async def test_errors_are_those_of_the_in_process_client(api: Api, client: HTTPClient) -> None:
     with pytest.raises(UnknownType):
         await client.enqueue("nope")
+    with pytest.raises(UnknownCallback):
+        await client.enqueue("mail", {"to": "ann"}, callback="orders")
     with pytest.raises(JobNotFound):
         await client.read("nope")
     with pytest.raises(JobNotFound):

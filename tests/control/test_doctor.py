@@ -1,5 +1,6 @@
 """What the doctor finds."""
 
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -8,6 +9,7 @@ import pytest
 from fairlead.control.doctor import (
     Finding,
     Level,
+    check_callbacks,
     check_clock,
     check_durability,
     check_library,
@@ -16,6 +18,7 @@ from fairlead.control.doctor import (
     check_writable,
     examine,
 )
+from fairlead.core.callback import OF_JOBS, TYPE, Endpoint
 from fairlead.core.model import WorkerInfo, WorkerRecord
 from fairlead.core.promotion import Due
 from fairlead.ports.store import Leadership
@@ -128,3 +131,19 @@ def test_what_to_do_about_a_schedule_that_is_behind() -> None:
     behind = Due((), True, 90.0, None)
     assert "promote_rate" in (check_schedule(behind, LED).advice or "")
     assert "fairlead scheduler" in (check_schedule(behind, None).advice or "")
+
+
+def test_callbacks_that_nobody_delivers_and_receivers_that_are_gone() -> None:
+    orders = Endpoint("acme", "orders", "https://example.org", OF_JOBS, "short", ())
+    gone = replace(orders, name="bills", enabled=False, why_disabled="it answered 410 Gone", pool="calls")
+    able = worker(30.0)
+    able = replace(able, info=replace(able.info, types=(TYPE,)))
+    assert check_callbacks([], []) == []
+    assert check_callbacks([orders], [able]) == []
+    assert check_callbacks([replace(gone, why_disabled=None)], []) == []
+    for workers in ([], [worker(30.0)], [replace(able, lease_left=-1.0)]):
+        (finding,) = check_callbacks([orders], workers)
+        assert "pool short" in finding.message
+        assert "fairlead[callbacks]" in (finding.advice or "")
+    (finding,) = check_callbacks([orders, gone], [able])
+    assert (finding.level, finding.message) == (Level.WARNING, "disabled, since they answered 410 Gone: bills")

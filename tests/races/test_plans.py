@@ -67,10 +67,15 @@ select 'schedule-' || mod(row_number() over (), 20) + 1, 0, now() - row_number()
 from job limit 1500
 """
 
+LOAD_PROGRESS = """
+insert into progress (job_id, shard, fence, done, total, message, at)
+select id, shard, fence, 0.5, null, 'half of it', now() from job where fence > 0
+"""
+
 STATEMENTS = [
     "claim", "settle_succeeded", "settle_finish", "settle_return", "active_lanes", "promote", "lost",
-    "held", "read_many", "withdraw_finished", "due", "due_lanes", "promote_lanes", "late", "read_expired",
-    "request_cancel", "cancel_requests", "remember_effect",
+    "held", "read_many", "withdraw_finished", "due", "due_lanes", "promote_lanes", "late", "read_ended",
+    "request_cancel", "cancel_requests", "remember_effect", "report_progress", "read_progress",
     "due_schedules", "see_schedule", "trim_fires",
     "count_running", "amend_waiting", "count_ahead",
 ]  # fmt: skip
@@ -83,6 +88,7 @@ def loaded(request: pytest.FixtureRequest, postgres_server: DatabaseServer, temp
     migrate_now(url)
     with psycopg.connect(url, autocommit=True) as connection:
         connection.execute("alter table job set (autovacuum_enabled = false)")
+        connection.execute("alter table progress set (autovacuum_enabled = false)")
         connection.execute(LOAD_LANES.encode())
         if request.param == "analysed when nearly empty":
             connection.execute(LOAD.encode(), [16])
@@ -91,6 +97,7 @@ def loaded(request: pytest.FixtureRequest, postgres_server: DatabaseServer, temp
         connection.execute(LOAD_SCHEDULES.encode())
         connection.execute(LOAD_FIRES.encode())
         connection.execute(HERD.encode(), [JOBS])
+        connection.execute(LOAD_PROGRESS.encode())
     return url
 
 
@@ -136,6 +143,11 @@ def parameters(connection: psycopg.Connection[Any], name: str) -> dict[str, Any]
         given["owner"] = "00000000-0000-0000-0000-000000000004"
     if name == "remember_effect":
         given |= {"effect": "charge", "result": "1", "fence": 1}
+    if name == "report_progress":
+        found = connection.execute("select id, fence, owner, lease from job where state = 'running' limit %s", [FEW])
+        names = ("id", "fence", "owner", "lease", "done", "message")
+        told = [dict(zip(names, (*map(str, row), 0.75, "more of it"), strict=True)) for row in found]
+        given["rows"] = json.dumps(told)
     if name == "see_schedule":
         given["schedule"] = "schedule-1"
     if name == "trim_fires":
@@ -149,8 +161,8 @@ def parameters(connection: psycopg.Connection[Any], name: str) -> dict[str, Any]
 
 def scans_of_job(plan: dict[str, Any]) -> Iterator[str]:
     """The nodes of a plan that read all of the table."""
-    if plan["Node Type"] == "Seq Scan" and plan.get("Relation Name") == "job":
-        yield f"Seq Scan on job ({plan.get('Filter', 'no filter')})"
+    if plan["Node Type"] == "Seq Scan" and plan.get("Relation Name") in ("job", "progress"):
+        yield f"Seq Scan on {plan['Relation Name']} ({plan.get('Filter', 'no filter')})"
     for inner in plan.get("Plans", []):
         yield from scans_of_job(inner)
 

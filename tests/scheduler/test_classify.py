@@ -1,5 +1,6 @@
 """Types move between pools by what their jobs took."""
 
+import json
 from dataclasses import replace
 
 import fairlead
@@ -38,6 +39,9 @@ async def test_future_jobs_of_a_slow_type_go_to_another_pool(store_url: str) -> 
         (moved,) = [event for event in events if isinstance(event, TypeMoved)]
         assert (moved.type, moved.old, moved.new) == ("mail", "short", "medium")
         assert "300 of 300 runs" in moved.why
+        (entry,) = await store.audit_about("type mail", 10)
+        assert (entry.actor, entry.action) == ("fairlead classify", "move")
+        assert json.loads(entry.details) == {"old": "short", "new": "medium", "why": moved.why}
         await (await app.client()).places.read()
         assert (await app.read((await mail.enqueue()).id)).pool == "medium"
         assert (await app.read((await mail.options(pool="short").enqueue()).id)).pool == "short"

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import psutil
 
-GRACE_SECONDS = 1.0
+GRACE_SECONDS = 10.0
 # Python starts these once and keeps them until it ends.
 HELPERS_OF_PYTHON = ("multiprocessing.resource_tracker", "multiprocessing.forkserver")
 DESCRIPTORS = Path("/proc/self/fd")

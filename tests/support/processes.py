@@ -18,6 +18,11 @@ PATIENCE = 60.0
 SKEW = "time_machine.travel(time.time() + 3600, tick=True).start()"
 
 
+def heed_ctrl_c() -> None:
+    """For a new process: what shells start in the background ignores Ctrl-C, and so would all that tests start."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
 class Line(NamedTuple):
     """One line of the journal."""
 

@@ -142,3 +142,23 @@ async def test_schedules_fire_as_the_clock_is_moved(shop: Shop) -> None:
     assert await drain(shop.app) == 3
     assert await drain(shop.app) == 0
     assert shop.ran == ["night"] * 4
+
+
+async def test_handlers_have_what_a_worker_lends_them(shop: Shop) -> None:
+    charged: list[int] = []
+
+    @shop.app.handler("pay", retry=fairlead.Retry.fixed("10m", attempts=2, jitter="none"))
+    async def pay(ctx: fairlead.Context) -> None:
+        await ctx.once("charge", lambda: charged.append(ctx.attempt))
+        await ctx.progress(ctx.attempt, 2)
+        if ctx.first_attempt:
+            raise OSError("not yet")
+
+    job = await pay.enqueue()
+    assert await drain(shop.app) == 1
+    shop.clock.advance(timedelta(minutes=11).total_seconds())
+    assert await drain(shop.app) == 1
+    assert charged == [1]
+    progress = (await job.read()).progress
+    assert progress
+    assert progress.fraction == 1.0

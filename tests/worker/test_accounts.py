@@ -7,6 +7,7 @@ import pytest
 from fairlead.core.fairshare import FairQueue
 from fairlead.core.model import ActiveLane, Lane, Priority
 from fairlead.core.tally import Tally
+from fairlead.core.waits import WaitCount
 from fairlead.errors import StoreUnavailable
 from fairlead.ports.shares import Exchanged
 from fairlead.worker.accounts import Accounts
@@ -29,9 +30,9 @@ class Away:
         self.heard += charges
         return Exchanged([], 1.0)
 
-    async def record_usage(self, deliveries: Any, runs: Any) -> None:
+    async def record_usage(self, deliveries: Any, runs: Any, waits: Any = ()) -> None:
         await self._answer(None)
-        self.heard += deliveries
+        self.heard += [*deliveries, *waits]
 
     async def _answer(self, answer: Any) -> Any:
         if self.away:
@@ -51,6 +52,7 @@ async def test_what_could_not_be_stored_is_stored_later() -> None:
     (grant,) = queue.allocate(1, tally.estimates.of)
     tally.started(grant.lane, 1, grant.cost)
     tally.ended(LANE, 3.0)
+    tally.waits.begun.append(("short", 0.0, 1.0))
     for _ in range(2):
         with pytest.raises(StoreUnavailable):
             await accounts.flush()
@@ -61,3 +63,4 @@ async def test_what_could_not_be_stored_is_stored_later() -> None:
     told = {item.account: item.virtual for item in store.heard if hasattr(item, "account")}
     assert told["acme"] == pytest.approx(0.3)
     assert [item.delivered for item in store.heard if hasattr(item, "delivered")] == [pytest.approx(3.0)]
+    assert [item.starts for item in store.heard if isinstance(item, WaitCount)] == [1]

@@ -3,8 +3,8 @@ import { searchOf, send } from "../api";
 import { ActionButton, Failure, Loading } from "../parts/feedback";
 import { Link } from "../parts/link";
 import { useRead, useRefresh } from "../parts/query";
-import { duration, Json, StateBadge, When } from "../parts/text";
-import type { Attempt, Explanation, JobDetail, Moment } from "../types";
+import { count, duration, Json, StateBadge, When } from "../parts/text";
+import type { Attempt, Explanation, JobDetail, Moment, Progress } from "../types";
 
 const LIVE = ["scheduled", "ready", "running", "retrying"];
 const WAITING = ["scheduled", "ready", "retrying"];
@@ -13,10 +13,12 @@ export function JobPage({ id, operates }: { id: string; operates: boolean }) {
   const found = useRead<JobDetail>(`/v1/jobs/${encodeURIComponent(id)}`);
   const refresh = useRefresh();
   const state = found.data?.state;
+  const [told, setTold] = useState<Told | null>(null);
   useEffect(() => {
     if (!state || !LIVE.includes(state)) return;
     const events = new EventSource(`/v1/jobs/${encodeURIComponent(id)}/events`);
     events.addEventListener("state", refresh);
+    events.addEventListener("progress", (event) => setTold(JSON.parse(event.data as string) as Told));
     events.addEventListener("result", () => {
       refresh();
       events.close();
@@ -25,7 +27,19 @@ export function JobPage({ id, operates }: { id: string; operates: boolean }) {
   }, [id, state === undefined || !LIVE.includes(state)]);
   if (found.error) return <Failure error={found.error} />;
   if (!found.data) return <Loading />;
-  return <Detail job={found.data} operates={operates} refresh={refresh} />;
+  return <Detail job={{ ...found.data, progress: newest(found.data, told) }} operates={operates} refresh={refresh} />;
+}
+
+interface Told {
+  id: string;
+  attempt: number;
+  progress: Progress;
+}
+
+// What was read with the job, or what an event has told of the same run since.
+function newest(job: JobDetail, told: Told | null): Progress | null {
+  if (!told || told.id !== job.id || told.attempt !== job.attempt) return job.progress;
+  return !job.progress || told.progress.at > job.progress.at ? told.progress : job.progress;
 }
 
 function Detail({ job, operates, refresh }: { job: JobDetail; operates: boolean; refresh: () => void }) {
@@ -36,6 +50,7 @@ function Detail({ job, operates, refresh }: { job: JobDetail; operates: boolean;
       </h1>
       <p class="mono faint">{job.id}</p>
       {operates && <Actions job={job} refresh={refresh} />}
+      {job.progress && <HowFar progress={job.progress} />}
       {LIVE.includes(job.state) && <Why id={job.id} />}
       <Facts job={job} />
       {job.error && (
@@ -149,6 +164,27 @@ function EditAndReplay({ job, refresh }: { job: JobDetail; refresh: () => void }
         </button>
       </div>
     </form>
+  );
+}
+
+function HowFar({ progress }: { progress: Progress }) {
+  const percent = `${Math.floor(progress.fraction * 100)} %`;
+  const counts = progress.total === null ? "" : `, ${count(progress.done)} of ${count(progress.total)}`;
+  return (
+    <section class="panel how-far">
+      <h2>Progress</h2>
+      <progress max={1} value={progress.fraction} aria-label="Progress of the last run" />
+      <p>
+        <strong>
+          {percent}
+          {counts}
+        </strong>{" "}
+        <span class="message">{progress.message}</span>{" "}
+        <span class="faint">
+          reported <When at={progress.at} />
+        </span>
+      </p>
+    </section>
   );
 }
 

@@ -5,7 +5,7 @@ import { Chart } from "../parts/chart";
 import { useRead } from "../parts/query";
 import { Topics, type Topic } from "../parts/topics";
 import { count, duration, Usage } from "../parts/text";
-import type { Pool } from "../types";
+import type { Pool, Spread } from "../types";
 
 interface Sample {
   at: number;
@@ -14,13 +14,24 @@ interface Sample {
   seconds: number;
 }
 
+type Minute = Spread & { at: number };
+
+interface Waits {
+  seconds: number;
+  all: Spread | null;
+  pools: Record<string, Spread>;
+  minutes: Minute[];
+}
+
 interface Glance {
   health: { level: "ok" | "warning" | "problem"; sentence: string; hints: string[]; topics: Topic[] };
   pools: Pool[];
   sample: Sample | null;
+  waits: Waits;
 }
 
 const HOUR = 3600;
+const PERCENTILES = [["p50", "good"], ["p95", "warn"], ["p99", "bad"]] as const;
 const ENDED = [["succeeded", "good"], ["retrying", "warn"], ["dead", "bad"]] as const;
 
 export function Overview() {
@@ -28,18 +39,22 @@ export function Overview() {
   const [lost, setLost] = useState(false);
   const history = useRead<{ samples: Sample[] }>("/v1/stats/history");
   const [newer, setNewer] = useState<Sample[]>([]);
+  const waited = useRead<Waits>("/v1/stats/waits");
+  const [minutes, setMinutes] = useState<Minute[]>([]);
   useEffect(() => {
     const events = new EventSource("/v1/stats/stream");
     events.addEventListener("glance", (event) => {
       const found = JSON.parse(event.data as string) as Glance;
       setLost(false);
       setGlance(found);
+      setMinutes((before) => merged(before, found.waits.minutes));
       if (found.sample) setNewer((before) => joined(before, found.sample as Sample));
     });
     events.addEventListener("error", () => setLost(true));
     return () => events.close();
   }, []);
-  if (history.error) return <Failure error={history.error} />;
+  const failure = history.error ?? waited.error;
+  if (failure) return <Failure error={failure} />;
   if (!glance) return <Loading />;
   const samples = [...(history.data?.samples ?? [])];
   for (const sample of newer) if (sample.at > (samples[samples.length - 1]?.at ?? 0)) samples.push(sample);
@@ -61,8 +76,9 @@ export function Overview() {
           <Topics topics={glance.health.topics} />
         </div>
       </section>
-      <Pools pools={glance.pools} />
-      <Charts samples={samples} />
+      <Waiting waits={glance.waits} />
+      <Pools pools={glance.pools} waits={glance.waits.pools} />
+      <Charts samples={samples} minutes={merged(waited.data?.minutes ?? [], minutes)} />
     </>
   );
 }
@@ -72,7 +88,34 @@ function joined(before: Sample[], sample: Sample): Sample[] {
   return [...before, sample].filter((one) => one.at > sample.at - HOUR);
 }
 
-function Pools({ pools }: { pools: Pool[] }) {
+// Minutes of both, the newer figures where both have one.
+function merged(before: Minute[], newer: Minute[]): Minute[] {
+  const found = new Map([...before, ...newer].map((minute) => [minute.at, minute]));
+  const last = Math.max(...found.keys());
+  return [...found.values()].filter((minute) => minute.at > last - HOUR).sort((one, other) => one.at - other.at);
+}
+
+function Waiting({ waits }: { waits: Waits }) {
+  return (
+    <section class="panel" aria-label="Waits until the start">
+      <h2>Waits until the start, last {Math.round(waits.seconds / 60)} minutes</h2>
+      <dl class="facts big">
+        {PERCENTILES.map(([name]) => (
+          <div key={name}>
+            <dt>{name}</dt>
+            <dd data-wait={name}>{waits.all ? duration(waits.all[name]) : "–"}</dd>
+          </div>
+        ))}
+        <div>
+          <dt>started</dt>
+          <dd data-wait="count">{count(waits.all?.count ?? 0)}</dd>
+        </div>
+      </dl>
+    </section>
+  );
+}
+
+function Pools({ pools, waits }: { pools: Pool[]; waits: Record<string, Spread> }) {
   if (pools.length === 0) return <Empty>No jobs and no workers yet.</Empty>;
   return (
     <ul class="cards">
@@ -95,6 +138,7 @@ function Pools({ pools }: { pools: Pool[] }) {
               </div>
             ))}
           </dl>
+          <p class="faint">{waitsOf(waits[pool.pool])}</p>
           <Usage used={pool.running} of={pool.slots} />
         </li>
       ))}
@@ -102,7 +146,12 @@ function Pools({ pools }: { pools: Pool[] }) {
   );
 }
 
-function Charts({ samples }: { samples: Sample[] }) {
+function waitsOf(found: Spread | undefined): string {
+  if (!found) return "nothing was started lately";
+  return `waits p50 ${duration(found.p50)} · p95 ${duration(found.p95)} · p99 ${duration(found.p99)}`;
+}
+
+function Charts({ samples, minutes }: { samples: Sample[]; minutes: Minute[] }) {
   if (samples.length < 2) return <p class="faint">The history begins with the first samples, one every few seconds.</p>;
   const times = samples.map((sample) => sample.at);
   const pools = [...new Set(samples.flatMap((sample) => Object.keys(sample.pools)))].sort();
@@ -120,6 +169,14 @@ function Charts({ samples }: { samples: Sample[] }) {
         times={times}
         lines={pools.map((pool) => ({ label: pool, values: samples.map((one) => one.pools[pool]?.oldest ?? 0) }))}
       />
+      {minutes.length > 1 && (
+        <Chart
+          title="Waits until the start, seconds"
+          times={minutes.map((minute) => minute.at)}
+          lines={PERCENTILES.map(([name, colour]) => ({ label: name, colour, values: minutes.map((one) => one[name]) }))}
+          least={0.01}
+        />
+      )}
       <Chart
         title="Ended, a second"
         times={times}

@@ -1,7 +1,10 @@
+import { useState } from "preact/hooks";
 import { Empty, Failure, Loading } from "../parts/feedback";
 import { Link } from "../parts/link";
 import { useRead } from "../parts/query";
-import { duration, Json } from "../parts/text";
+import { Histogram, type Bar } from "../parts/histogram";
+import { duration, Json, When } from "../parts/text";
+import type { Spread } from "../types";
 
 interface JobType {
   name: string;
@@ -9,6 +12,9 @@ interface JobType {
   pool: string;
   payload_schema: unknown;
   settings: Record<string, unknown>;
+  place: string; // the pool that new jobs go to
+  runs: Spread | null; // of the last day; null also for a key of one tenant
+  histogram: Bar[] | null;
   retries: Record<string, number[]>; // by class of failure: seconds after which each attempt is expected to start
 }
 
@@ -27,9 +33,17 @@ export function Types() {
               <Link to={`/jobs?${new URLSearchParams({ type: type.name }).toString()}`}>{type.name}</Link>
             </h2>
             <p class="faint">
-              pool {type.pool} · payload version {type.version}
+              pool {type.pool}
+              {type.place !== type.pool && <strong>, new jobs go to {type.place}</strong>} · payload version {type.version}
             </p>
+            {type.runs && type.histogram ? (
+              <Histogram runs={type.runs} bars={type.histogram} />
+            ) : (
+              <p class="faint">No runs were measured in the last day.</p>
+            )}
+            <h3>Attempts</h3>
             <Retries retries={type.retries} />
+            <History name={type.name} />
             <details>
               <summary>Payload schema and settings</summary>
               <Json value={type.payload_schema} label="Payload schema" />
@@ -39,6 +53,47 @@ export function Types() {
         ))}
       </ul>
     </>
+  );
+}
+
+interface TypeEvent {
+  at: string;
+  by: string;
+  what: string;
+  old: string | null;
+  new: string | null;
+  why: string | null;
+}
+
+// What was done to a type is read when somebody wants to know.
+function History({ name }: { name: string }) {
+  const [open, setOpen] = useState(false);
+  return (
+    <details onToggle={(event) => setOpen(event.currentTarget.open)}>
+      <summary>History: pools and pauses</summary>
+      {open && <Events name={name} />}
+    </details>
+  );
+}
+
+function Events({ name }: { name: string }) {
+  const found = useRead<{ events: TypeEvent[] | null }>(`/v1/types/${name.split("/").map(encodeURIComponent).join("/")}`);
+  if (found.error) return <Failure error={found.error} />;
+  if (!found.data) return <Loading />;
+  if (!found.data.events) return <p class="faint">It concerns all tenants, and your key is bound to one.</p>;
+  if (found.data.events.length === 0) return <p class="faint">It was never moved, paused or quarantined.</p>;
+  return (
+    <ol class="timeline">
+      {found.data.events.map((event, at) => (
+        <li key={at}>
+          <strong>{event.new === null ? event.what : `${event.what} from ${event.old} to ${event.new}`}</strong>{" "}
+          <span class="faint">
+            <When at={event.at} /> by {event.by}
+            {event.why && `: ${event.why}`}
+          </span>
+        </li>
+      ))}
+    </ol>
   );
 }
 

@@ -14,7 +14,14 @@ const COLOURS = ["#2f6fed", "#d97706", "#12946b", "#a855f7", "#c2344d"];
 const HEIGHT = 170;
 const DARK = window.matchMedia("(prefers-color-scheme: dark)");
 
-export function Chart({ title, times, lines }: { title: string; times: number[]; lines: Line[] }) {
+interface Props {
+  title: string;
+  times: number[];
+  lines: Line[];
+  least?: number; // what the axis reaches at least
+}
+
+export function Chart({ title, times, lines, least = 1 }: Props) {
   const holder = useRef<HTMLDivElement>(null);
   const plot = useRef<uPlot | null>(null);
   const names = lines.map((line) => line.label).join("\n");
@@ -24,7 +31,7 @@ export function Chart({ title, times, lines }: { title: string; times: number[];
     const draw = () => {
       plot.current?.destroy();
       const data: uPlot.AlignedData = [times, ...lines.map((line) => line.values)];
-      plot.current = new uPlot(optionsFor(lines, element.clientWidth), data, element);
+      plot.current = new uPlot(optionsFor(lines, element.clientWidth, least), data, element);
     };
     draw();
     const watcher = new ResizeObserver(() => plot.current?.setSize({ width: element.clientWidth, height: HEIGHT }));
@@ -46,7 +53,7 @@ export function Chart({ title, times, lines }: { title: string; times: number[];
   );
 }
 
-function optionsFor(lines: Line[], width: number): uPlot.Options {
+function optionsFor(lines: Line[], width: number, least: number): uPlot.Options {
   const style = getComputedStyle(document.documentElement);
   const colour = (name: string) => style.getPropertyValue(`--${name}`).trim();
   const grid = { stroke: colour("line"), width: 1 };
@@ -56,7 +63,7 @@ function optionsFor(lines: Line[], width: number): uPlot.Options {
     height: HEIGHT,
     legend: { live: false },
     cursor: { y: false, points: { size: 6 } },
-    scales: { y: { range: (_, __, most) => [0, Math.max(1, most * 1.1)] } },
+    scales: { y: { range: (_, __, most) => [0, Math.max(least, most * 1.1)] } },
     axes: [
       { ...axis, space: 70, values: (_, splits) => splits.map(clock) },
       { ...axis, size: 46, values: (_, splits) => splits.map((value) => value.toLocaleString("en-US")) },

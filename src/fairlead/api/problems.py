@@ -12,8 +12,11 @@ from starlette.exceptions import HTTPException
 from starlette.routing import Match, Route
 
 from fairlead.errors import (
+    CallbackNotFound,
+    CallbackRefused,
     ChangedMeanwhile,
     ConfigError,
+    EgressRefused,
     FairleadError,
     IllegalMove,
     JobNotFound,
@@ -37,6 +40,9 @@ LONGEST_WAIT = 366 * 86_400.0
 STATUS: dict[type[FairleadError], int] = {
     JobNotFound: 404,
     KeyNotFound: 404,
+    CallbackNotFound: 404,
+    CallbackRefused: 409,
+    EgressRefused: 422,
     WorkerNotFound: 404,
     ScheduleNotFound: 404,
     ScheduleRefused: 409,

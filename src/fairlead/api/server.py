@@ -17,6 +17,7 @@ from fairlead.api.problems import answer_problem
 from fairlead.api.routes import (
     audit,
     backpressure,
+    callbacks,
     dead_letters,
     fires,
     follow,
@@ -58,6 +59,8 @@ ROUTERS: tuple[APIRouter, ...] = (
     backpressure.router,
     audit.router,
     keys.router,
+    callbacks.secrets,
+    callbacks.router,
 )
 
 

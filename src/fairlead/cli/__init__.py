@@ -11,6 +11,7 @@ from fairlead.cli import (
     bench,
     breakers,
     budgets,
+    callbacks,
     cancel,
     change_many,
     dead_letters,
@@ -29,6 +30,7 @@ from fairlead.cli import (
     serve,
     simulate,
     tenants,
+    types,
     waiting,
 )
 from fairlead.errors import FairleadError
@@ -74,6 +76,7 @@ app = typer.Typer(
 job_commands = typer.Typer(help="Look at jobs, cancel and change them.", invoke_without_command=True)
 tenant_commands = typer.Typer(help="Look at tenants, and set their tiers and weights.", invoke_without_command=True)
 pool_commands = typer.Typer(help="Look at pools, and change them.", invoke_without_command=True)
+type_commands = typer.Typer(help="Look at job types and how long they run.", invoke_without_command=True)
 dead_letter_commands = typer.Typer(help="Look at dead letters, mend and replay them.", invoke_without_command=True)
 key_commands = typer.Typer(help="Make, list and revoke keys of the HTTP API.", invoke_without_command=True)
 
@@ -82,6 +85,7 @@ backpressure_commands = typer.Typer(help="Bound what is submitted.", invoke_with
 breaker_commands = typer.Typer(help="Look at circuit breakers, open and close them.", invoke_without_command=True)
 quarantine_commands = typer.Typer(help="Job types that wait until somebody has a look.", invoke_without_command=True)
 budget_commands = typer.Typer(help="How many retries tenants may have.", invoke_without_command=True)
+callback_commands = typer.Typer(help="Endpoints that are told how jobs ended.", invoke_without_command=True)
 schedule_commands = typer.Typer(help="Look at recurring schedules and change them.", invoke_without_command=True)
 
 
@@ -117,6 +121,12 @@ def start_tenants(context: typer.Context) -> None:
 @pool_commands.callback()
 def start_pools(context: typer.Context) -> None:
     """Look at pools, and change them."""
+    _help_without_command(context)
+
+
+@type_commands.callback()
+def start_types(context: typer.Context) -> None:
+    """Look at job types and how long they run."""
     _help_without_command(context)
 
 
@@ -162,6 +172,12 @@ def start_budgets(context: typer.Context) -> None:
     _help_without_command(context)
 
 
+@callback_commands.callback()
+def start_callbacks(context: typer.Context) -> None:
+    """Endpoints that are told how jobs ended."""
+    _help_without_command(context)
+
+
 @schedule_commands.callback()
 def start_schedules(context: typer.Context) -> None:
     """Look at recurring schedules and change them."""
@@ -202,6 +218,10 @@ app.add_typer(pool_commands, name="pools")
 pool_commands.command("list")(pools.list_pools)
 pool_commands.command("set")(pools.set_pool)
 pool_commands.command("reset")(pools.reset_pool)
+app.add_typer(type_commands, name="types")
+type_commands.command("list")(types.list_types)
+type_commands.command("show")(types.show_type)
+app.command()(types.waits)
 app.add_typer(key_commands, name="keys")
 key_commands.command()(keys.create)
 key_commands.command("list")(keys.list_all)
@@ -241,6 +261,17 @@ app.add_typer(budget_commands, name="budgets")
 budget_commands.command("list")(budgets.list_budgets)
 budget_commands.command("set")(budgets.set_budget)
 budget_commands.command("reset")(budgets.reset_budget)
+app.add_typer(callback_commands, name="callbacks")
+callback_commands.command("list")(callbacks.list_callbacks)
+callback_commands.command()(callbacks.add)
+callback_commands.command()(callbacks.change)
+callback_commands.command()(callbacks.rotate)
+callback_commands.command()(callbacks.enable)
+callback_commands.command()(callbacks.disable)
+callback_commands.command()(callbacks.remove)
+callback_commands.command("test")(callbacks.send_test)
+callback_commands.command("log")(callbacks.log)
+callback_commands.command()(callbacks.redeliver)
 app.command()(audit.audit)
 app.command()(retry_preview.retry_preview)
 app.command()(operate.workers)

@@ -239,8 +239,14 @@ def _run(store: str | None, as_json: bool, measure: Callable[["Place"], Coroutin
 
 @contextlib.contextmanager
 def _termination_as_interrupt() -> Iterator[None]:
-    """A polite kill cleans up as Ctrl-C does."""
-    before = signal.signal(signal.SIGTERM, lambda number, frame: signal.raise_signal(signal.SIGINT))
+    """A polite kill cleans up as Ctrl-C does, also in the background of a script, where that one is ignored."""
+
+    def interrupt(number: int, frame: object) -> None:
+        if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+            raise KeyboardInterrupt
+        signal.raise_signal(signal.SIGINT)
+
+    before = signal.signal(signal.SIGTERM, interrupt)
     try:
         yield
     finally:

@@ -85,6 +85,9 @@ def enqueue(
     window: Annotated[float | None, _span("How long the scope window lasts.")] = None,
     timeout: Annotated[float | None, _span("The longest that one attempt may take.")] = None,
     attempts: Annotated[int | None, typer.Option(min=1, max=1000, help="How often it is tried.")] = None,
+    callback: Annotated[
+        str | None, typer.Option(metavar="NAME", help="The callback endpoint that is told how it ends.")
+    ] = None,
     wait: Annotated[float | None, typer.Option(min=0, metavar="SECONDS", help="Wait for its end.")] = None,
     database: Database = None,
     as_json: Json = False,
@@ -104,6 +107,7 @@ def enqueue(
         not_after=not_after,
         exact=exact,
         timeout=timeout,
+        callback=callback,
     )
     options = _with_key(options, key, scope, window)
     arguments = read_payload(payload)

@@ -31,6 +31,7 @@ from fairlead.control.dead_letters import DeadLetter
 from fairlead.core.durations import words
 from fairlead.core.ids import is_id
 from fairlead.core.model import ErrorInfo, JobFilter, JobRecord, Page
+from fairlead.core.progress import Progress
 from fairlead.core.states import State
 from fairlead.core.timeline import Moment
 from fairlead.errors import JobNotFound
@@ -42,6 +43,8 @@ def parse_cursor(text: str) -> str:
         raise typer.BadParameter(f"{text!r} is not a cursor; take the one that the page before ends with")
     return text
 
+
+BAR = 24
 
 JobId = Annotated[str, typer.Argument(metavar="ID", help="The whole id of the job.")]
 Filter = Annotated[str | None, typer.Option(help="Only jobs that have exactly this.")]
@@ -167,6 +170,7 @@ def _fields(job: JobRecord) -> list[tuple[str, object]]:
         ("worker", job.worker),
         ("run at", moment(job.run_at)),
         ("not after", moment(job.not_after)),
+        ("progress", cell(_progress(job.progress)) if job.progress else None),
         ("key", cell(job.key) if job.key is not None else None),
         ("parent", job.parent),
         ("options", job.options),
@@ -175,6 +179,13 @@ def _fields(job: JobRecord) -> list[tuple[str, object]]:
         ("fingerprint", job.error.fingerprint if job.error else None),
     ]
     return [(name, value) for name, value in fields if value is not None]
+
+
+def _progress(found: Progress) -> str:
+    """How far the last run has come, as a bar with what its handler said."""
+    full = round(found.fraction * BAR)
+    counts = "" if found.total is None else f" ({found.done:g} of {found.total:g})"
+    return f"{'█' * full}{'░' * (BAR - full)} {found.fraction:.0%}{counts} {found.message}".rstrip()
 
 
 def _print_timeline(moments: Sequence[Moment]) -> None:

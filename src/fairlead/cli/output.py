@@ -16,9 +16,11 @@ from rich.table import Table
 from rich.text import Text
 
 from fairlead.core.model import AttemptRecord, ErrorInfo, JobRecord
+from fairlead.core.progress import Progress as JobProgress
 from fairlead.core.states import State
 from fairlead.core.timeline import Moment
 from fairlead.errors import (
+    CallbackNotFound,
     FairleadError,
     JobNotFound,
     ScheduleNotFound,
@@ -34,12 +36,13 @@ EXIT_CODES: tuple[tuple[type[FairleadError], int], ...] = (
     (JobNotFound, 3),
     (ScheduleNotFound, 3),
     (UnknownType, 3),
+    (CallbackNotFound, 3),
     (StoreUnavailable, 4),
     (SchemaMismatch, 5),
     (FairleadError, 1),
 )
 EXIT_CODES_HELP = (
-    "Exit codes: 0 done; 1 refused or failed; 2 wrong usage; 3 no such job, job type or schedule; "
+    "Exit codes: 0 done; 1 refused or failed; 2 wrong usage; 3 no such job, job type, schedule or callback; "
     "4 the database cannot be reached; 5 the database has another schema; 130 stopped with Ctrl-C."
 )
 
@@ -152,6 +155,7 @@ def job_document(job: JobRecord) -> dict[str, Any]:
         "result": json_value(job.result),
         "error": error_document(job.error),
         "replays": job.replays,
+        "progress": progress_document(job.progress),
     }
 
 
@@ -180,6 +184,17 @@ def moment_document(step: Moment) -> dict[str, Any]:
         "by": step.by,
         "note": step.note,
         "error": error_document(step.error),
+    }
+
+
+def progress_document(found: JobProgress | None) -> Any:
+    """How far a run has come, in JSON."""
+    return found and {
+        "fraction": round(found.fraction, 6),
+        "done": found.done,
+        "total": found.total,
+        "message": found.message,
+        "at": json_moment(found.at),
     }
 
 

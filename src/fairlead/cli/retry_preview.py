@@ -34,10 +34,15 @@ def retry_preview(
         _declared(app_path, type_name) if app_path else asyncio.run(_registered(settings_for(database), type_name))
     )
     if as_json:
-        classes = {failure.value: _document(policies.of(failure)) for failure in FailureClass}
-        show_json({"type": type_name, "classes": classes})
+        show_json({"type": type_name, "classes": document_of(policies)})
     else:
-        _print(type_name, policies)
+        show(f"{plain(type_name)}: attempts, if each failed at once; the scale is logarithmic", wrap=False)
+        show_policies(policies)
+
+
+def document_of(policies: Policies) -> dict[str, Any]:
+    """The attempts of each class of failures, in JSON."""
+    return {failure.value: _document(policies.of(failure)) for failure in FailureClass}
 
 
 def _declared(app_path: str, type_name: str) -> Policies:
@@ -53,11 +58,10 @@ def _document(policy: Retry) -> dict[str, Any]:
     return {"policy": policy.stored(), "attempts": [step._asdict() for step in timeline(policy)]}
 
 
-def _print(type_name: str, policies: Policies) -> None:
-    """All classes on one scale, so that they can be compared."""
+def show_policies(policies: Policies) -> None:
+    """Print all classes on one scale, so that they can be compared."""
     timelines = {failure: timeline(policies.of(failure)) for failure in FailureClass}
     end = max(step.latest for steps in timelines.values() for step in steps[:MOST_STEPS])
-    show(f"{plain(type_name)}: attempts, if each failed at once; the scale is logarithmic", wrap=False)
     for failure, steps in timelines.items():
         show(Text(f"\n{failure.value}", "bold"), _summary(failure, policies.of(failure)), wrap=False)
         if len(steps) > 1:

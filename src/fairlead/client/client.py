@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from fairlead.client.admission import Admission, Doorkeeper
+from fairlead.client.callbacks import KnownCallbacks
 from fairlead.client.gather import ABREAST, BATCH, Gatherer
 from fairlead.client.job import Job
 from fairlead.client.places import Places
@@ -36,6 +37,7 @@ class Client:
         self._waker = Waker(store)
         self._gatherer = Gatherer(store, self._waker)
         self.places = Places(store)
+        self.callbacks = KnownCallbacks(store)
         self._admission = admission or Admission()
         self._doorkeeper = Doorkeeper(store, self._admission)
 
@@ -48,6 +50,7 @@ class Client:
 
     async def enqueue(self, spec: HandlerSpec, calls: Sequence[Mapping[str, Any]], options: Options) -> list[Job]:
         """Submit one job a call; returns when all are durable, in batches that are each stored whole."""
+        await self.require_callback(options)
         jobs = build_jobs(spec, calls, template_of(spec, options, self._settings, self.places.of(spec)), self._settings)
         answers = await self.submit(jobs)
         return [Job(self.itself, job, answer) for job, answer in zip(jobs, answers, strict=True)]
@@ -55,6 +58,11 @@ class Client:
     async def itself(self) -> "Client":
         """This client, for what finds its client when it needs one."""
         return self
+
+    async def require_callback(self, options: Options) -> None:
+        """UnknownCallback where a submission names an endpoint that is not there."""
+        if options.callback is not None:
+            await self.callbacks.require(options.tenant or self._settings.default_tenant, options.callback)
 
     async def submit(self, jobs: Sequence[NewJob]) -> list[Enqueued]:
         """Store jobs and wake the workers they are for; Refused if they are not wanted now."""

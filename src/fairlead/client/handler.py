@@ -62,7 +62,8 @@ class Handler(Generic[P, Result]):
 
     def options(self, **changes: Any) -> "Handler[P, Result]":
         """The same handler with options for what it submits: tenant, priority, pool, run_in, run_at, not_after,
-        on_late, exact, idempotency_key, idempotency_scope, idempotency_window, timeout, retry, parent, connection."""
+        on_late, exact, idempotency_key, idempotency_scope, idempotency_window, timeout, retry, callback, parent,
+        connection."""
         return Handler(self._submitter, self.spec, self._function, self._options.but(**changes))
 
     def call(self, *args: P.args, **keywords: P.kwargs) -> Call:
@@ -79,6 +80,8 @@ class Handler(Generic[P, Result]):
         if self._options.connection is None:
             client = await self._submitter.client()
             jobs = self._build(calls, client.places)
+            if self._options.callback is not None:
+                await client.require_callback(self._options)
             return self._submitted(jobs, await client.submit(jobs))
         jobs, answers = self._enqueue_within(calls)
         return self._submitted(jobs, answers if isinstance(answers, list) else await answers)

@@ -21,6 +21,7 @@ from fairlead.core.model import (
     Page,
     Priority,
 )
+from fairlead.core.progress import Progress
 from fairlead.core.states import State
 from fairlead.core.timeline import Moment
 
@@ -53,6 +54,7 @@ def job_of(document: Document) -> JobRecord:
         options=None,
         parent=document["parent"],
         replays=document["replays"],
+        progress=_progress(document.get("progress")),
     )
 
 
@@ -142,6 +144,13 @@ def _error(document: Document | None) -> ErrorInfo | None:
     return ErrorInfo(
         document["type"], document["message"], document["traceback"], failure, fingerprint=document["fingerprint"]
     )
+
+
+def _progress(document: Document | None) -> Progress | None:
+    if document is None:
+        return None
+    at = datetime.fromisoformat(document["at"])
+    return Progress(document["done"], document["total"], document["message"], at)
 
 
 def _instant(text: str | None) -> datetime | None:

@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
+from fairlead.core.callback import TYPE as DELIVERY
+from fairlead.core.callback import Endpoint
 from fairlead.core.durations import words
 from fairlead.core.model import WorkerRecord
 from fairlead.core.promotion import Due
@@ -17,6 +19,7 @@ from fairlead.version import __version__
 
 CLOCK_TOLERANCE = 1.0
 PROMOTER_TOLERANCE = 5.0
+MOST_CALLBACKS = 1_000
 AGE = "oldest_due_unpromoted_age"
 SCHEMA_ADVICE = "run `fairlead migrate` for tables that are missing or older; upgrade Fairlead here for newer ones"
 # SQLite before this release can damage a database in WAL mode that several connections use.
@@ -72,6 +75,7 @@ async def _examine_open(store: Store, where: str) -> list[Finding]:
         check_jobs(counts),
         check_schedule(await store.due(1), await store.leader(ROLE)),
         *check_workers(counts, workers),
+        *check_callbacks(await store.list_callbacks(MOST_CALLBACKS), workers),
     ]
 
 
@@ -164,6 +168,25 @@ def check_workers(counts: Mapping[tuple[str, str], int], workers: Sequence[Worke
     if others:
         message = f"live workers run Fairlead {', '.join(others)}; this is {__version__}"
         findings.append(_warning("versions", message, "finish the upgrade: one version everywhere"))
+    return findings
+
+
+def check_callbacks(endpoints: Sequence[Endpoint], workers: Sequence[WorkerRecord]) -> list[Finding]:
+    """Whether somebody delivers to the callback endpoints, and which of them are gone."""
+    serving = [worker.info for worker in workers if worker.live and DELIVERY in worker.info.types]
+    served = {pool for info in serving for pool in info.pools}
+    findings = [
+        _warning(
+            "callbacks",
+            f"callbacks are delivered in the pool {pool}, and no live worker there can",
+            f"start one for the pool {pool} where `pip install 'fairlead[callbacks]'` was run",
+        )
+        for pool in sorted({endpoint.pool for endpoint in endpoints if endpoint.enabled} - served)
+    ]
+    gone = sorted(endpoint.name for endpoint in endpoints if not endpoint.enabled and endpoint.why_disabled)
+    if gone:
+        advice = "mend the receiver or its URL, then run `fairlead callbacks enable`"
+        findings.append(_warning("callbacks", f"disabled, since they answered 410 Gone: {', '.join(gone)}", advice))
     return findings
 
 

@@ -33,8 +33,9 @@ class Subscription:
     def look(self, record: JobRecord | None, now: float) -> None:
         """Take over what was read."""
         if record != self.latest:
+            if record is None or self.latest is None or record.state is not self.latest.state:
+                self.pause = FIRST_LOOK  # what changes its state often does so again; progress has a pace of its own
             self.latest = record
-            self.pause = FIRST_LOOK
             self.changed.set()
         self.pause = min(self.pause * GROWTH, LAST_LOOK)
         self.due = now + self.pause

@@ -9,6 +9,7 @@ from fairlead.control.breakers import CLOSED, BreakerStatus, breakers
 from fairlead.control.pauses import paused
 from fairlead.control.quarantine import quarantined
 from fairlead.control.stats import PoolStats, pool_stats
+from fairlead.control.waits import WaitView, waits, waits_document
 from fairlead.core.health import DEPENDENCY
 from fairlead.core.verdict import GUARDS, PAUSES, Closed, Health, Look, PoolLook, verdict
 from fairlead.ports.store import Store
@@ -23,6 +24,7 @@ class Glance:
     health: Health
     pools: list[PoolStats]
     sample: Mapping[str, Any] | None
+    waits: WaitView
 
 
 async def glance(store: Store) -> Glance:
@@ -32,7 +34,7 @@ async def glance(store: Store) -> Glance:
     sample = newest[-1] if newest else None
     closed = await _closed(store)
     look = Look([_look(pool) for pool in pools], dict(sample["ended"]) if sample else {}, closed)
-    return Glance(verdict(look), pools, sample)
+    return Glance(verdict(look), pools, sample, await waits(store))
 
 
 async def _closed(store: Store) -> list[Closed]:
@@ -64,6 +66,7 @@ def glance_document(found: Glance) -> dict[str, Any]:
         "health": health_document(found.health),
         "pools": [asdict(pool) for pool in found.pools],
         "sample": found.sample,
+        "waits": waits_document(found.waits),
     }
 
 

@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable
 from typing import NamedTuple
 
-from fairlead.core.buckets import Bucket, Flow, left, take, wait
+from fairlead.core.buckets import Bucket, Flow, left
 
 MOST_NAMES = 10_000
 
@@ -27,20 +27,17 @@ class Meter:
 
     def take(self, name: str, way: Flow) -> Reading:
         """Take one, if there is one."""
-        now = self._clock()
-        bucket = take(self._buckets.pop(name, None), way, now, 0)
-        again_in = wait(bucket, way, 1)
-        if again_in == 0:
-            bucket = bucket._replace(tokens=bucket.tokens - 1)
-        if len(self._buckets) >= self._most:
-            del self._buckets[next(iter(self._buckets))]
-        self._buckets[name] = bucket
-        return Reading(int(bucket.tokens), wait(bucket, way, way.burst), again_in)
+        now, buckets = self._clock(), self._buckets
+        tokens, again_in = left(buckets.pop(name, None), way, now), 0.0
+        if tokens >= 1:
+            tokens -= 1
+        else:
+            again_in = (1 - tokens) / way.rate
+        if len(buckets) >= self._most:
+            del buckets[next(iter(buckets))]
+        buckets[name] = Bucket(tokens, now)
+        return Reading(int(tokens), (way.burst - tokens) / way.rate, again_in)
 
     def again_in(self, name: str, way: Flow) -> float:
         """The seconds until one can be taken."""
-        bucket = self._buckets.get(name)
-        return 0.0 if bucket is None or left(bucket, way, self._clock()) >= 1 else self._until(bucket, way)
-
-    def _until(self, bucket: Bucket, way: Flow) -> float:
-        return wait(take(bucket, way, self._clock(), 0), way, 1)
+        return max(0.0, (1 - left(self._buckets.get(name), way, self._clock())) / way.rate)

@@ -47,6 +47,7 @@ async def submit_registered(
     job_type = await registered_type(client.store, type_name)
     registered = compiled(job_type, await place_of(client.store, job_type))
     job = prepare(registered, payload, options, settings, attempts)
+    await client.require_callback(options)
     (answer,) = await client.submit([job])
     return Job(client.itself, job, answer)
 

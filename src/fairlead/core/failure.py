@@ -132,7 +132,7 @@ _DEPENDENCIES = {
     "redis.exceptions": "ConnectionError TimeoutError BusyLoadingError ClusterDownError TryAgainError ReadOnlyError",
     "botocore.exceptions": "ConnectionError HTTPClientError EndpointConnectionError ConnectTimeoutError "
     "ReadTimeoutError",
-    "fairlead.errors": "StoreUnavailable",
+    "fairlead.errors": "StoreUnavailable CallbackFailed",
 }
 KNOWN: dict[str, FailureClass | None] = {
     **{

@@ -1,10 +1,9 @@
 """The words of Fairlead as data: what a job is to the client, to a worker and to the store.
 
-Instants are seconds since 1970 by the database's clock (float); durations are seconds. Only `Job` and `AttemptRecord`,
-which people read, turn them into datetimes.
+Instants are seconds since 1970 by the database's clock, durations are seconds; what people read has datetimes.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from enum import IntEnum, StrEnum
@@ -13,6 +12,7 @@ from hashlib import blake2b
 from typing import Any, NamedTuple
 
 from fairlead.core.failure import FailureClass
+from fairlead.core.progress import Progress
 from fairlead.core.states import State
 from fairlead.errors import ConfigError
 
@@ -114,17 +114,6 @@ class NewJob:
         )
 
 
-def distinct_lanes(jobs: Iterable[NewJob]) -> list[Lane]:
-    """The lanes of these jobs; neighbours mostly share one, which is not looked at twice."""
-    found: dict[Lane, None] = {}
-    last = None
-    for job in jobs:
-        if job.lane is not last:
-            last = job.lane
-            found[last] = None
-    return list(found)
-
-
 class Enqueued(NamedTuple):
     """What became of a submission: the id it has in the store, whether that job was there before, or was shed."""
 
@@ -209,6 +198,7 @@ class Held(NamedTuple):
     age: float
     hold: Hold
     cancel: CancelRequest | None = None
+    options: str | None = None
 
 
 class Ending(StrEnum):
@@ -264,6 +254,7 @@ class Settlement:
     delay: float = 0.0
     result: str | None = None
     error: ErrorInfo | None = None
+    calls_back: bool = False  # the job wants somebody told when it ends
 
     @property
     def recorded(self) -> bool:
@@ -354,6 +345,7 @@ class JobRecord:
     parent: str | None
     replays: int = 0
     limits: str = ""
+    progress: Progress | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,6 +21,14 @@ class RunCount(NamedTuple):
     seconds: float
 
 
+class Bar(NamedTuple):
+    """A bar of a histogram: so many runs took from `begin` to less than `end` seconds."""
+
+    begin: float
+    end: float
+    runs: int
+
+
 def bucket_of(seconds: float) -> int:
     """The bucket of a duration."""
     part, power = frexp(min(max(seconds, SHORTEST), LONGEST))
@@ -41,6 +49,16 @@ def percentile(counts: Mapping[int, int], part: float) -> float:
         if left <= 0:
             return begin_of(bucket + 1)
     return 0.0
+
+
+def histogram(counts: Mapping[int, int], bars: int = 2) -> list[Bar]:
+    """Bars, so many to each doubling (1, 2, 4 or 8), from the shortest to the longest without gaps; at most 80 of 2."""
+    width = PARTS // bars
+    runs: dict[int, int] = {}
+    for bucket, count in counts.items():
+        runs[bucket // width] = runs.get(bucket // width, 0) + count
+    places = range(min(runs), max(runs) + 1) if runs else ()
+    return [Bar(begin_of(place * width), begin_of((place + 1) * width), runs.get(place, 0)) for place in places]
 
 
 def longer_than(counts: Mapping[int, int], seconds: float) -> int:

@@ -8,6 +8,7 @@ from random import Random
 from typing import NamedTuple
 
 from fairlead.core import states
+from fairlead.core.callback import wants_callback
 from fairlead.core.cancel import cancel_error
 from fairlead.core.durations import seconds
 from fairlead.core.failure import CRASH_LIMIT as CRASH_LIMIT
@@ -55,6 +56,11 @@ def heed(settlement: Settlement, job: Held) -> Settlement | None:
         return None
     outcome = Outcome(settlement.ending, settlement.result, settlement.error)
     return settle(job, outcome, Policies(), Random(0))
+
+
+def is_followed(settlement: Settlement) -> bool:
+    """Whether another job may follow from it, to be stored in the same transaction."""
+    return settlement.state is State.EXPIRED or (settlement.calls_back and settlement.state in states.FINAL)
 
 
 def _succeed(job: Claim | Held, outcome: Outcome, policy: Policy, rng: Random) -> Settlement:
@@ -150,9 +156,12 @@ def _expire(job: Claim | Held, outcome: Outcome, policy: Policy, rng: Random) ->
 
 
 def _settlement(job: Claim | Held, outcome: Outcome, state: State) -> Settlement:
-    return Settlement(
+    settlement = Settlement(
         job.id, job.hold, state, job.attempt, job.crashes, outcome.ending, 0.0, outcome.result, _marked(outcome.error)
     )
+    if job.options is not None:
+        settlement.calls_back = wants_callback(job.options)
+    return settlement
 
 
 def _marked(error: ErrorInfo | None) -> ErrorInfo | None:

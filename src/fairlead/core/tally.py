@@ -13,6 +13,7 @@ from typing import NamedTuple
 from fairlead.core.estimates import Estimates
 from fairlead.core.model import Lane
 from fairlead.core.runtimes import RunCount, bucket_of
+from fairlead.core.waits import Waits
 
 SAMPLE = 1_000  # runs of which the buckets are counted, each for as many others, where more have ended
 
@@ -61,6 +62,7 @@ class Tally:
         self._lanes: dict[int, LaneTally] = {}
         self._ended: list[tuple[Lane, float]] = []
         self._runs: dict[tuple[str, int], tuple[int, float]] = {}
+        self.waits = Waits()
 
     def started(self, lane: Lane, count: int, cost: float) -> None:
         """So many jobs were handed out, each charged the cost."""
@@ -75,6 +77,7 @@ class Tally:
     def settle(self, running: Iterable[tuple[Lane, float]]) -> list[Usage]:
         """What to charge, given the jobs in this worker's hands and for how long each has run."""
         self._sort_ended()
+        self.waits.sort()
         self._learn()
         due: dict[int, float] = {}
         earned: dict[int, float] = {}

@@ -25,7 +25,8 @@ class Blocking:
     def __init__(self, context: "Context") -> None:
         if _on_a_loop():
             raise ConfigError(
-                "ctx.blocking is for handlers in threads; in a coroutine await ctx.once or ctx.transaction"
+                "ctx.blocking is for handlers in threads; "
+                "in a coroutine await ctx.once, ctx.progress or ctx.transaction"
             )
         self._context = context
 
@@ -40,6 +41,10 @@ class Blocking:
                 raise ConfigError("in a thread the effect must be a plain function; a coroutine needs an async handler")
             text = self._wait(effects.remember(name, result))
         return from_json(text)
+
+    def progress(self, done: float, total: float | None = None, message: str = "") -> None:
+        """Say how far this run has come; see Context.progress. It waits for nothing."""
+        self._context.tell_progress(done, total, message)
 
     @contextmanager
     def transaction(self) -> Iterator[Any]:

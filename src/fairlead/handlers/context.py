@@ -8,6 +8,8 @@ from datetime import datetime
 from typing import Any, Protocol
 
 from fairlead.core.model import Claim, Priority, instant
+from fairlead.core.progress import Report
+from fairlead.core.progress import report as checked_report
 from fairlead.errors import ConfigError, JobCancelled, LeaseLost
 from fairlead.handlers.blocking import Blocking
 from fairlead.handlers.effects import Effects, Memory
@@ -30,6 +32,9 @@ class Tools(Memory, Protocol):
 
     def begin_blocking(self) -> BlockingTransaction:
         """Open one for a handler in a thread, and from that thread."""
+
+    def report(self, claim: Claim, told: Report) -> None:
+        """Take over what a run says of its progress, from any thread and without waiting."""
 
 
 class Context:
@@ -109,7 +114,7 @@ class Context:
 
     @property
     def blocking(self) -> Blocking:
-        """`once` and `transaction` for a handler that runs in a thread."""
+        """`once`, `transaction` and `progress` for a handler that runs in a thread."""
         return Blocking(self)
 
     @property
@@ -137,6 +142,23 @@ class Context:
         `ctx.idempotency_key` to what the effect talks to. LeaseLost says that another run has taken the job over.
         """
         return await self.effects.once(name, effect)
+
+    async def progress(self, done: float, total: float | None = None, message: str = "") -> None:
+        """Say how far this run has come: `await ctx.progress(0.4)` or `await ctx.progress(40, 100, "40 pages read")`.
+
+        Call it as often as you like: it waits for nothing, and about once a second the newest report is written, with
+        those of all other runs of the worker. It is shown with the job until a later run begins, and is kept after
+        its end. The message is cut after 200 characters. A crash loses what was said in the last second.
+        """
+        self.tell_progress(done, total, message)
+
+    def tell_progress(self, done: float, total: float | None, message: str) -> None:
+        """Hand a report to the worker; outside of one nobody hears it. LeaseLost where the run is over."""
+        told = checked_report(done, total, message)
+        if self._over:
+            raise LeaseLost(f"this run of job {self.job_id} is over; nothing is kept of what it does now")
+        if self._tools is not None:
+            self._tools.report(self.claim, told)
 
     @asynccontextmanager
     async def transaction(self) -> AsyncIterator[Any]:

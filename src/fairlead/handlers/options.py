@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, Protocol
 
 from pydantic_core import from_json, to_json
 
-from fairlead.core import late
+from fairlead.core import callback, late
 from fairlead.core.durations import Duration, seconds
 from fairlead.core.failure import Policies
 from fairlead.core.ids import make_ids
@@ -51,6 +51,7 @@ class Options:
     retry: Retry | None = None
     exact: bool | None = None
     on_late: "HasSpec | None" = None
+    callback: str | None = None
     parent: str | None = None
     trace: str | None = None
     connection: Any = None
@@ -152,6 +153,8 @@ def overrides(options: Options) -> str | None:
         stored["retry"] = options.retry.stored()
     if options.on_late is not None:
         stored[late.OPTION] = _late_target(options.on_late.spec, options)
+    if options.callback is not None:
+        stored[callback.OPTION] = callback.check_endpoint_name(options.callback)
     if options.trace is not None:
         stored["trace"] = options.trace
     return to_json(stored).decode() if stored else None

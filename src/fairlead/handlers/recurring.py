@@ -22,7 +22,8 @@ Choice = TypeVar("Choice", bound=StrEnum)
 class Terms(TypedDict, total=False):
     """The terms of a schedule. What is not given stays as it is; in a new one the handler and the settings decide.
 
-    `start_within` is how late a job may start before it expires; `timeout` and `retry` are those of its jobs.
+    `start_within` is how late a job may start before it expires; `timeout`, `retry` and `callback` are those of its
+    jobs.
     """
 
     tz: str
@@ -31,6 +32,7 @@ class Terms(TypedDict, total=False):
     pool: str
     timeout: Duration
     retry: Retry
+    callback: str
     overlap: Overlap | str
     catch_up: CatchUp | str
     catch_up_window: Duration
@@ -89,7 +91,7 @@ def _lane(lane: Lane, terms: Terms) -> Lane:
 
 
 def _options(present: str | None, terms: Terms) -> str | None:
-    added = overrides(Options(timeout=terms.get("timeout"), retry=terms.get("retry")))
+    added = overrides(Options(timeout=terms.get("timeout"), retry=terms.get("retry"), callback=terms.get("callback")))
     if added is None:
         return present
     return json.dumps({**json.loads(present or "{}"), **json.loads(added)}, sort_keys=True)

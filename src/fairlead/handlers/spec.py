@@ -3,8 +3,10 @@
 import inspect
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import chain
 from typing import Any
 
 from fairlead.core.breaker import Breaker
@@ -163,6 +165,7 @@ class Registry(Mapping[str, HandlerSpec]):
         self.app = app
         self.schedules: dict[str, ScheduleSpec] = {}
         self._specs: dict[str, HandlerSpec] = {}
+        self._own: dict[str, HandlerSpec] = {}
         self._bounds: dict[str, Bound] = {}
         self.classes: dict[str, FailureClass] = {}
         self.breaker = breaker or Breaker()  # where neither the type nor the dependency has its own
@@ -189,6 +192,12 @@ class Registry(Mapping[str, HandlerSpec]):
                 )
         self._specs[spec.name] = spec
 
+    def joined(self, spec: HandlerSpec) -> "Registry":
+        """The same registry, whatever is declared in it later too, with one more type that is Fairlead's own."""
+        more = copy(self)
+        more._own = {**self._own, spec.name: spec}
+        return more
+
     def add_schedule(self, spec: ScheduleSpec) -> None:
         """Enter a schedule; a name can be declared once."""
         if spec.name in self.schedules:
@@ -199,14 +208,16 @@ class Registry(Mapping[str, HandlerSpec]):
         try:
             return self._specs[name]
         except KeyError:
+            if name in self._own:
+                return self._own[name]
             known = ", ".join(sorted(self._specs)) or "none"
             raise UnknownType(f"there is no job type {name!r}; this application has: {known}") from None
 
     def __contains__(self, name: object) -> bool:
-        return name in self._specs
+        return name in self._specs or name in self._own
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._specs)
+        return chain(self._specs, self._own)
 
     def __len__(self) -> int:
-        return len(self._specs)
+        return len(self._specs) + len(self._own)

@@ -12,6 +12,7 @@ from fairlead.core.ledger import Delivery, Entry, Line, Unsettled
 from fairlead.core.model import Lane
 from fairlead.core.runtimes import RunCount
 from fairlead.core.share import Balance, Charge
+from fairlead.core.waits import WaitCount
 
 
 class Exchanged(NamedTuple):
@@ -35,8 +36,10 @@ class ShareStore(Protocol):
     async def exchange_shares(self, charges: Sequence[Charge], since: float) -> Exchanged:
         """Charge the accounts, and read those that anybody has charged since an instant of the store's clock."""
 
-    async def record_usage(self, deliveries: Sequence[Delivery], runs: Sequence[RunCount]) -> None:
-        """Add what was delivered to the ledger of this minute, and runs to those of this hour."""
+    async def record_usage(
+        self, deliveries: Sequence[Delivery], runs: Sequence[RunCount], waits: Sequence[WaitCount] = ()
+    ) -> None:
+        """Add what was delivered and how long jobs waited to this minute, and runs to this hour."""
 
     async def lane_depths(self, most: int) -> list[LaneDepth]:
         """The lanes that have ready jobs, and how many; none is counted further than to `most`."""
@@ -53,8 +56,8 @@ class ShareStore(Protocol):
     async def tenant_ledger(self, tenant: str, window: float) -> list[Line]:
         """What one tenant was due and got, minute by minute, the newest first."""
 
-    async def run_counts(self, window: float) -> list[RunCount]:
-        """How long the types ran within the last so many seconds, in whole hours."""
+    async def run_counts(self, window: float, job_type: str | None = None) -> list[RunCount]:
+        """How long the types, or one of them, ran within the last so many seconds, in whole hours."""
 
     async def prune_shares(self, keep: float) -> None:
-        """Remove what is older than so many seconds from the ledger and the runs, and accounts unused for so long."""
+        """Remove what is older than so many seconds from ledger, runs and waits, and accounts unused for so long."""

@@ -94,9 +94,11 @@ from fairlead.core.promotion import Due, DueLane
 from fairlead.core.replay import Amendment, DeadHold, Revival, Revived
 from fairlead.core.schedule import DueSchedule, FirePlan, FireRecord, Schedule, ScheduleWrite
 from fairlead.core.states import State
+from fairlead.ports.callbacks import CallbackStore
 from fairlead.ports.limits import Door, LimitedStore
 from fairlead.ports.server import ServerRecords
 from fairlead.ports.shares import ShareStore
+from fairlead.ports.views import ViewStore
 
 # The hint that a job was scheduled for soon; it wakes the promoter, as a pool's name wakes that pool's workers.
 SCHEDULED_HINT = "@scheduled"
@@ -136,7 +138,7 @@ class Leadership(NamedTuple):
     lease_left: float
 
 
-class Store(ShareStore, LimitedStore, ServerRecords, Protocol):
+class Store(ShareStore, LimitedStore, ServerRecords, ViewStore, CallbackStore, Protocol):
     """The verbs; each takes and returns many jobs where speed matters."""
 
     async def open(self) -> None:

@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 
+from fairlead.core.audit import AuditNote
 from fairlead.core.controls import ABSENT, Change, Controls
 from fairlead.core.model import JobType
 from fairlead.core.pools import PLACE, WINDOW, Move, Pools, classify
@@ -10,6 +11,7 @@ from fairlead.ports.store import CONTROLS_HINT, Store
 from fairlead.telemetry.events import Telemetry, TypeMoved
 
 INTERVAL = 60.0
+ACTOR = "fairlead classify"
 
 
 class Classifier:
@@ -54,6 +56,7 @@ class Classifier:
 
     async def _write(self, move: Move, seen: int) -> bool:
         value = {"pool": move.new, "why": move.why}
-        made = await self._store.change_controls([Change(PLACE, move.type, value, seen)])
+        note = AuditNote(ACTOR, "move", f"type {move.type}", {"old": move.old, "new": move.new, "why": move.why})
+        made = await self._store.change_controls([Change(PLACE, move.type, value, seen)], note)
         await self._store.wake([CONTROLS_HINT])
         return bool(made)

@@ -27,6 +27,7 @@ class Pruner:
             item.name: float(item.settings["retention"]) for item in types if item.settings.get("retention") is not None
         }
         removed = await self._store.prune(kept, self._retention, BATCH)
+        await self._store.prune_deliveries(self._retention, BATCH)
         await self._prune_limits(max([self._retention, *kept.values()]))
         return 1.0 if removed >= BATCH else INTERVAL
 

@@ -112,6 +112,7 @@ def _purge(wanted: JobFilter, older_than: float, limit: int, note: AuditNote) ->
     if found:
         yield Step("purge_attempts", [{"id": row[0]} for row in found])
         yield Step("purge_effects", [{"id": row[0]} for row in found])
+        yield Step("purge_progress", [{"id": row[0]} for row in found])
         yield from append_script(note.about(count=len(found)))
     return len(found)
 

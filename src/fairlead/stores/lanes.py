@@ -7,7 +7,7 @@ when they are many; whoever submits to one makes sure each time that it is there
 from collections.abc import Generator, Iterable
 from typing import Any
 
-from fairlead.core.model import Lane, NewJob, distinct_lanes
+from fairlead.core.model import Lane, NewJob
 from fairlead.stores import rows
 from fairlead.stores.enqueue import Step
 
@@ -60,3 +60,14 @@ def ensure_lanes(lanes: Iterable[Lane]) -> Generator[Step, list[Any], None]:
         yield Step("insert_lanes", [rows.lane_row(wanted[lane_id]) for lane_id in sorted(missing)])
     if idle:
         yield Step("wake_lanes", sorted(idle, key=lambda row: row["id"]))
+
+
+def distinct_lanes(jobs: Iterable[NewJob]) -> list[Lane]:
+    """The lanes of these jobs; neighbours mostly share one, which is not looked at twice."""
+    found: dict[Lane, None] = {}
+    last = None
+    for job in jobs:
+        if job.lane is not last:
+            last = job.lane
+            found[last] = None
+    return list(found)

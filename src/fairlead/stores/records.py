@@ -27,14 +27,14 @@ from fairlead.core.states import State
 from fairlead.ports.store import Leadership, Promoted
 from fairlead.stores import rows
 from fairlead.stores.lanes import KnownLanes
-from fairlead.stores.statements import Statements
+from fairlead.stores.views import ViewVerbs
 
 Rows = list[Any]
 
 MOST_SCANNED = 10_000  # jobs of each table that a search looks at before it answers
 
 
-class RecordVerbs(Statements):
+class RecordVerbs(ViewVerbs):
     """The verbs, over the statements of a store."""
 
     def __init__(self) -> None:
@@ -65,7 +65,7 @@ class RecordVerbs(Statements):
         """Jobs that have not started although their not_after has passed, the longest late first."""
         found = await self._ask("late", limit=limit)
         held = await self._held(found)
-        return [Late(job, row[12]) for job, row in zip(held, found, strict=True)]
+        return [Late(job, row[13]) for job, row in zip(held, found, strict=True)]
 
     async def due(self, limit: int) -> Due:
         """The first `limit` jobs that are due, by lane, and when the next will be."""
@@ -116,10 +116,14 @@ class RecordVerbs(Statements):
         """Jobs, newest first; a search in keys looks at no more than so many, and the cursor goes on where it ended."""
         given = {"limit": limit + 1, "cursor": cursor, **rows.filter_row(wanted)}
         if containing is None and (listing := rows.listing(wanted)) != "list_jobs":
-            return rows.page_of(await self._ask(listing, **given), limit)
+            return await self._page(await self._ask(listing, **given), limit)
         floor = None if containing is None else await self._scan_floor(cursor)
-        page = rows.page_of(await self._ask("list_jobs", **given, floor=floor, containing=containing), limit)
+        page = await self._page(await self._ask("list_jobs", **given, floor=floor, containing=containing), limit)
         return page if page.cursor else Page(page.jobs, floor)
+
+    async def _page(self, found: Rows, limit: int) -> Page:
+        page = rows.page_of(found, limit)
+        return Page(await self._with_progress(page.jobs), page.cursor)
 
     async def _scan_floor(self, cursor: str | None) -> str | None:
         found = await self._ask("scan_floor", cursor=cursor, beyond=MOST_SCANNED - 1)

@@ -28,6 +28,7 @@ from fairlead.core.model import (
     WorkerRecord,
     instant,
 )
+from fairlead.core.progress import Progress
 from fairlead.core.states import State
 
 Row = Sequence[Any]
@@ -59,10 +60,10 @@ def claim_of(row: Row, lane: Lane, lease: Lease) -> Claim:
 
 
 def held_of(row: Row, lane: Lane) -> Held:
-    """From (id, lane, attempt, crashes, age, state, fence, owner, lease, and what cancel_of takes)."""
+    """From (id, lane, attempt, crashes, age, state, fence, owner, lease, what cancel_of takes, and options)."""
     request = cancel_of(row[9:12])
     hold = Hold(State(row[5]), row[6], row[7], row[8], request is not None)
-    return Held(row[0], lane, row[2], row[3], row[4], hold, request)
+    return Held(row[0], lane, row[2], row[3], row[4], hold, request, row[12])
 
 
 def cancel_of(row: Row) -> CancelRequest | None:
@@ -99,12 +100,12 @@ def settlement_row(settlement: Settlement) -> dict[str, Any]:
 def split_succeeded(
     settlements: Sequence[Settlement],
 ) -> tuple[dict[tuple[str, str], dict[str, Settlement]], list[Settlement]]:
-    """Plain successes by the claim they belong to and their job, the first where one comes twice; and all others."""
+    """Successes that nothing follows from, by their claim and job, the first where one comes twice; and all others."""
     succeeded: dict[tuple[str, str], dict[str, Settlement]] = {}
     others = []
     for item in settlements:
         state, _, owner, lease, _ = item.hold
-        plain = item.state is State.SUCCEEDED and item.error is None and state is State.RUNNING
+        plain = item.state is State.SUCCEEDED and item.error is None and state is State.RUNNING and not item.calls_back
         if plain and owner is not None and lease is not None:
             succeeded.setdefault((owner, lease), {}).setdefault(item.id, item)
         else:
@@ -116,7 +117,7 @@ def job_of(row: Row) -> JobRecord:
     """From the columns of read_many and list_jobs."""
     (job_id, pool, tenant, type_, priority, version, state, payload, attempt, crashes, fence, created_at, run_at,
      not_after, started_at, finished_at, owner, result, error_type, message, key, options, parent, fingerprint,
-     replays, failure, limits) = row  # fmt: skip
+     replays, failure, limits) = row[:27]  # fmt: skip
     created, due = instant(created_at), instant(run_at)
     assert created
     assert due
@@ -145,7 +146,14 @@ def job_of(row: Row) -> JobRecord:
         parent=parent,
         replays=replays,
         limits=limits,
+        progress=progress_of(row[27:]),
     )
+
+
+def progress_of(row: Row) -> Progress | None:
+    """From (done, total, message, at), which are absent or null where nothing was reported."""
+    at = instant(row[3]) if row else None
+    return None if at is None else Progress(row[0], row[1], row[2], at)
 
 
 def page_of(found: Sequence[Row], limit: int) -> Page:

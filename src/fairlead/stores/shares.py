@@ -9,6 +9,7 @@ from typing import Any
 from fairlead.core.ledger import Delivery, Entry, Line, Unsettled
 from fairlead.core.runtimes import RunCount
 from fairlead.core.share import Balance, Charge
+from fairlead.core.waits import WaitCount
 from fairlead.ports.shares import Exchanged, LaneDepth
 from fairlead.stores.enqueue import Ask, Step
 from fairlead.stores.lanes import KnownLanes
@@ -28,9 +29,11 @@ class ShareVerbs(Statements):
         """Charge the accounts, and read those that anybody has charged since an instant of the store's clock."""
         return await self._transact(lambda: _exchange_script(charges, since))
 
-    async def record_usage(self, deliveries: Sequence[Delivery], runs: Sequence[RunCount]) -> None:
-        """Add what was delivered to the ledger of this minute, and runs to those of this hour."""
-        await self._transact(lambda: _usage_script(deliveries, runs))
+    async def record_usage(
+        self, deliveries: Sequence[Delivery], runs: Sequence[RunCount], waits: Sequence[WaitCount] = ()
+    ) -> None:
+        """Add what was delivered and how long jobs waited to this minute, and runs to this hour."""
+        await self._transact(lambda: _usage_script(deliveries, runs, waits))
 
     async def lane_depths(self, most: int) -> list[LaneDepth]:
         """The lanes that have ready jobs, and how many; none is counted further than to `most`."""
@@ -56,12 +59,12 @@ class ShareVerbs(Statements):
         """What one tenant was due and got, minute by minute, the newest first."""
         return [Line(*row) for row in await self._ask("read_ledger", tenant=tenant, window=window)]
 
-    async def run_counts(self, window: float) -> list[RunCount]:
-        """How long the types ran within the last so many seconds, in whole hours."""
-        return [RunCount(*row) for row in await self._ask("run_counts", window=window)]
+    async def run_counts(self, window: float, job_type: str | None = None) -> list[RunCount]:
+        """How long the types, or one of them, ran within the last so many seconds, in whole hours."""
+        return [RunCount(*row) for row in await self._ask("run_counts", window=window, type=job_type)]
 
     async def prune_shares(self, keep: float) -> None:
-        """Remove what is older than so many seconds from the ledger and the runs, and accounts unused for so long."""
+        """Remove what is older than so many seconds from ledger, runs and waits, and accounts unused for so long."""
         await self._transact(lambda: _prune_script(keep))
 
 
@@ -72,11 +75,13 @@ def _exchange_script(charges: Sequence[Charge], since: float) -> Script[Exchange
     return Exchanged([Balance(*row) for row in found], now)
 
 
-def _usage_script(deliveries: Sequence[Delivery], runs: Sequence[RunCount]) -> Script[None]:
+def _usage_script(deliveries: Sequence[Delivery], runs: Sequence[RunCount], waits: Sequence[WaitCount]) -> Script[None]:
     if deliveries:
         yield Step("add_deliveries", [delivery._asdict() for delivery in sorted(deliveries)])
     if runs:
         yield Step("add_runs", [run._asdict() for run in sorted(runs)])
+    if waits:
+        yield Step("add_waits", [wait._asdict() for wait in sorted(waits)])
 
 
 def _step(query: str, rows: list[dict[str, Any]]) -> Script[None]:
@@ -85,5 +90,5 @@ def _step(query: str, rows: list[dict[str, Any]]) -> Script[None]:
 
 
 def _prune_script(keep: float) -> Script[None]:
-    for query in ("prune_ledger", "prune_runs", "prune_accounts"):
+    for query in ("prune_ledger", "prune_runs", "prune_waits", "prune_accounts"):
         yield Ask(query, {"keep": keep})

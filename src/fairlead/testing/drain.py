@@ -27,6 +27,7 @@ from fairlead.worker.lost import LostRuns
 from fairlead.worker.runner import Runner
 from fairlead.worker.settler import Settler
 from fairlead.worker.slots import Slots
+from fairlead.worker.tools import RunTools
 
 BATCH = 100
 TICK = 0.1
@@ -60,8 +61,9 @@ class Bench:
     def __init__(self, app: App, store: Store, threads: ThreadPoolExecutor) -> None:
         lost = LostRuns(app.telemetry)
         self._freed = asyncio.Event()
-        self.settler = Settler(store, app.telemetry, _ignore)
-        runner = Runner(threads, app.settings.result_limit, lost)
+        tools = RunTools(store, app.settings.result_limit)
+        self.settler = Settler(store, app.telemetry, _ignore, tools.progress)
+        runner = Runner(threads, app.settings.result_limit, lost, tools)
         self.controls = ControlView(store)
         self.breakers = Breakers(store, self.controls, app.telemetry)
         self.health = Health(app.registry, store, self.controls, self.breakers, app.telemetry, self._freed.set)

@@ -98,12 +98,13 @@ class Accounts:
 
     async def _record(self) -> None:
         delivered, self._delivered = self._delivered, {}
-        runs = self._tally.take_runs()
-        if not delivered and not runs:
+        runs, waits = self._tally.take_runs(), self._tally.waits.take()
+        if not delivered and not runs and not waits:
             return
         try:
-            await self._store.record_usage([self._delivery(*item) for item in delivered.items()], runs)
+            await self._store.record_usage([self._delivery(*item) for item in delivered.items()], runs, waits)
         except BaseException:
+            self._tally.waits.put_back(waits)
             for key, amount in delivered.items():
                 self._delivered[key] = self._delivered.get(key, 0.0) + amount
             raise

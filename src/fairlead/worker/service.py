@@ -15,6 +15,7 @@ from fairlead.client.wakeups import Waker
 from fairlead.config import Settings
 from fairlead.core.model import Ending, Settlement, WorkerInfo
 from fairlead.core.recycle import is_worn
+from fairlead.core.settle import is_followed
 from fairlead.core.states import State
 from fairlead.errors import LeaseLost, StoreError
 from fairlead.handlers.spec import Registry
@@ -29,6 +30,7 @@ from fairlead.telemetry.events import (
 from fairlead.version import __version__
 from fairlead.worker.accounts import Accounts
 from fairlead.worker.breakers import Breakers
+from fairlead.worker.callbacks import with_deliveries
 from fairlead.worker.cancelling import CancelWatch
 from fairlead.worker.claimer import Claimer
 from fairlead.worker.controls import ControlView
@@ -69,10 +71,11 @@ class Worker:
         recycles: bool = False,
         reserve: tuple[str, ...] = (),
     ) -> None:
-        self._registry = registry
+        self._declared = registry
         self._store = store
         self._settings = settings
         self._keep = keep
+        registry = with_deliveries(registry, store, settings)
         self._telemetry = Telemetry() if telemetry is None else telemetry
         self._news = asyncio.Event()  # there may be work, or a reason to stop
         self._freed = asyncio.Event()  # a slot became free, or there is a reason to stop
@@ -84,12 +87,14 @@ class Worker:
         self.is_dismissed = False
         self._pace = Pace()
         self._threads = ThreadPoolExecutor(slots, thread_name_prefix="fairlead-handler")
-        self._settler = Settler(store, self._telemetry, self._on_settled)
+        tools = RunTools(store, settings.result_limit)
+        self._progress = tools.progress
+        self._settler = Settler(store, self._telemetry, self._on_settled, self._progress)
         lost = LostRuns(self._telemetry)
         controls = ControlView(store)
         breakers = Breakers(store, controls, self._telemetry)
         self._health = Health(registry, store, controls, breakers, self._telemetry, self._news.set)
-        runner = Runner(self._threads, settings.result_limit, lost, RunTools(store, settings.result_limit))
+        runner = Runner(self._threads, settings.result_limit, lost, tools)
         self._waker = Waker(store)
         self._counts: Counter[State] = Counter()
         self.info = WorkerInfo(
@@ -107,8 +112,10 @@ class Worker:
             controls, breakers, self._strays, self._health.suspects,
         )  # fmt: skip
         tally = self._claimer.tally
+        tally.waits.ahead = lambda: controls.now - time.monotonic()
         self.slots = Slots(
-            slots, registry, runner, lost, self._settler, self._health, self._telemetry, self._on_freed, tally.ended
+            slots, registry, runner, lost, self._settler, self._health, self._telemetry, self._on_freed, tally.ended,
+            tally.waits.begun.append,
         )  # fmt: skip
         self._accounts = Accounts(store, self._claimer.queue, tally, frozenset(pools), self.slots.times, bool(reserve))
         self._claimer.on_long_jobs = self._accounts.hurry
@@ -133,6 +140,7 @@ class Worker:
             asyncio.create_task(self._accounts.run(), name="fairlead-accounts"),
             asyncio.create_task(self._cancels.run(), name="fairlead-cancels"),
             asyncio.create_task(self._health.run(), name="fairlead-health"),
+            asyncio.create_task(self._progress.run(), name="fairlead-progress"),
             asyncio.create_task(self._strays.run(), name="fairlead-strays"),
         ]
         feed = asyncio.create_task(self._work(), name="fairlead-feed")
@@ -152,7 +160,7 @@ class Worker:
         return len(self.slots.lost) > 0 or any(thread.is_alive() for thread in self._threads._threads)
 
     async def _register(self) -> None:
-        await self._store.register_types([self._registry[name].job_type() for name in self._registry])
+        await self._store.register_types([self._declared[name].job_type() for name in self._declared])
         await self._health.begin()
         sent_at = boot_time()
         await self._store.register_worker(self.info, self._settings.lease)
@@ -307,14 +315,14 @@ class Worker:
         for settlement in settlements:
             state = settlement.state
             self._counts[state] += 1
-            if state is not SUCCEEDED:
+            if state is not SUCCEEDED or settlement.calls_back:
                 self._hint_after(settlement)
 
     def _hint_after(self, settlement: Settlement) -> None:
-        """A job that waits for soon concerns the promoter; of one that came too late, another may follow."""
+        """A job that waits for soon concerns the promoter; from one that has ended, another may follow."""
         if settlement.state in WAITING and settlement.delay < SOON:
             self._waker.wake([SCHEDULED_HINT])
-        elif settlement.state is State.EXPIRED:
+        elif is_followed(settlement):
             self._waker.wake([EVERYONE])
 
 

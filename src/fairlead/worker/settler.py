@@ -13,6 +13,7 @@ from fairlead.core.settle import heed
 from fairlead.errors import StoreError
 from fairlead.ports.store import Store
 from fairlead.telemetry.events import SettlementRefused, Telemetry
+from fairlead.worker.progress import ProgressBook
 from fairlead.worker.trouble import Trouble
 
 GROUP = 500
@@ -23,8 +24,15 @@ Value = TypeVar("Value")
 class Settler:
     """Brings settlements to the store."""
 
-    def __init__(self, store: Store, telemetry: Telemetry, on_settled: Callable[[list[Settlement]], None]) -> None:
+    def __init__(
+        self,
+        store: Store,
+        telemetry: Telemetry,
+        on_settled: Callable[[list[Settlement]], None],
+        progress: ProgressBook | None = None,
+    ) -> None:
         self._store = store
+        self._progress = progress
         self._telemetry = telemetry
         self._on_settled = on_settled
         self._waiting: list[Settlement] = []
@@ -61,6 +69,8 @@ class Settler:
         await self._empty.wait()
 
     async def _send(self, group: list[Settlement]) -> None:
+        if self._progress is not None and self._progress.is_busy:
+            await self._progress.last_words([(item.id, item.hold.fence) for item in group])
         settled = await self._patiently(lambda: self._store.settle(group))
         if len(settled) < len(group):
             group, settled = await self._patiently(lambda: self._heed_wishes(group, settled))

@@ -79,6 +79,7 @@ class Slots:
         telemetry: Telemetry,
         on_freed: Callable[[], None],
         on_ended: Callable[[Lane, float], None] = lambda lane, ran: None,
+        on_started: Callable[[tuple[str, float, float]], None] = lambda began: None,
     ) -> None:
         self.size = size
         self.capacity = size
@@ -93,6 +94,7 @@ class Slots:
         self._telemetry = telemetry
         self._on_freed = on_freed
         self._on_ended = on_ended
+        self._on_started = on_started
         self._random = Random()
         self._loop = asyncio.get_running_loop()
 
@@ -182,6 +184,7 @@ class Slots:
             running = Running(claim, self._registry[claim.lane.type])
             self.running[claim.id, claim.fence] = running
             running.task = self._loop.create_task(self._run(running))
+            self._on_started((claim.lane.pool, claim.ready_at, running.started))
 
     async def _run(self, running: Running) -> None:
         claim = running.claim

@@ -6,9 +6,11 @@ from typing import Any
 
 from fairlead.core.failure import Policies
 from fairlead.core.model import Claim, Outcome
+from fairlead.core.progress import Report
 from fairlead.core.settle import settle
 from fairlead.errors import LeaseLost
 from fairlead.ports.store import BlockingTransaction, OpenTransaction, Store
+from fairlead.worker.progress import ProgressBook
 from fairlead.worker.results import dump_result
 
 ANY = Policies()  # a success is one whatever the type's policies are
@@ -22,6 +24,7 @@ class RunTools:
         self._store = store
         self._limit = result_limit
         self._random = Random()
+        self.progress = ProgressBook(store)
 
     async def recall(self, claim: Claim, name: str) -> str | None:
         """What was remembered of a job's effect."""
@@ -43,9 +46,14 @@ class RunTools:
         """Open one for a handler in a thread, and from that thread."""
         return self._store.begin_blocking()
 
+    def report(self, claim: Claim, told: Report) -> None:
+        """Take over what a run says of its progress, from any thread and without waiting."""
+        self.progress.report(claim, told)
+
     async def commit(self, claim: Claim, outcome: Outcome, opened: OpenTransaction) -> Outcome:
         """Settle a success in the handler's own transaction and commit both; LeaseLost if it is another run's job."""
         settlement = settle(claim, outcome, ANY, self._random)
+        await self.progress.last_words([(claim.id, claim.fence)])
         if not await opened.settle(settlement):
             raise LeaseLost(f"job {claim.id} is not this run's any more; its transaction was rolled back")
         return Outcome(outcome.ending, outcome.result, stored=settlement)

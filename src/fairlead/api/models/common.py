@@ -14,6 +14,7 @@ MOST_PAGE = 500
 FIRST_INSTANT = datetime(1970, 1, 1, tzinfo=UTC)
 LAST_INSTANT = datetime(9900, 1, 1, tzinfo=UTC)
 ID_PATTERN = "^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$"
+ENDPOINT_PATTERN = "^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$"
 NAME_PATTERN = "^[A-Za-z0-9_][A-Za-z0-9_.:@/-]{0,199}$"
 TEXT_PATTERN = r"^[^\u0000-\u001f\u007f-\u009f\u2028\u2029]*$"
 
@@ -72,6 +73,7 @@ Instant = Annotated[datetime, BeforeValidator(_text_only), AfterValidator(_in_ra
 NUMBER_ONLY = BeforeValidator(_number_only)
 Seconds = Annotated[float, Field(strict=True, ge=0, le=3_200_000_000, allow_inf_nan=False)]
 Name = Annotated[str, StringConstraints(pattern=NAME_PATTERN)]
+EndpointName = Annotated[str, StringConstraints(pattern=ENDPOINT_PATTERN)]
 Text = Annotated[str, StringConstraints(max_length=2_000, pattern=TEXT_PATTERN)]
 Key = Annotated[str, StringConstraints(min_length=1, max_length=255, pattern=TEXT_PATTERN)]
 Id = Annotated[str, StringConstraints(pattern=ID_PATTERN), AfterValidator(_whole)]

@@ -8,6 +8,7 @@ from pydantic_core import from_json
 
 from fairlead.api.models.common import (
     NUMBER_ONLY,
+    EndpointName,
     Id,
     Incoming,
     Instant,
@@ -18,7 +19,9 @@ from fairlead.api.models.common import (
     Seconds,
     Text,
 )
+from fairlead.core.callback import endpoint_named
 from fairlead.core.model import AttemptRecord, ErrorInfo, JobRecord
+from fairlead.core.progress import Progress
 from fairlead.core.states import State
 from fairlead.core.timeline import Moment
 from fairlead.handlers.options import Options, trace_of
@@ -44,6 +47,7 @@ class JobSubmission(Incoming):
     timeout: Annotated[float, Field(strict=True, gt=0, le=LONGEST_TIMEOUT)] | None = None
     attempts: Annotated[int, Field(ge=1, le=1_000), NUMBER_ONLY] | None = None
     parent: Id | None = None
+    callback: EndpointName | None = Field(None, description="The callback endpoint that is told how the job ends.")
 
     @model_validator(mode="after")
     def _fits_together(self) -> "JobSubmission":
@@ -69,6 +73,7 @@ class JobSubmission(Incoming):
             idempotency_window=self.idempotency_window,
             timeout=self.timeout,
             parent=self.parent,
+            callback=self.callback,
             trace=trace,
         )
 
@@ -160,6 +165,16 @@ class MomentDocument(Outgoing):
     error: ErrorDocument | None
 
 
+class ProgressDocument(Outgoing):
+    """How far the last run has come, as its handler said; without a total `done` is the fraction."""
+
+    fraction: float
+    done: float
+    total: float | None
+    message: str
+    at: datetime
+
+
 class JobDocument(Outgoing):
     """A job, live or finished."""
 
@@ -185,7 +200,9 @@ class JobDocument(Outgoing):
     idempotency_key: str | None
     parent: str | None
     replays: int
+    callback: str | None = Field(description="The callback endpoint that is told how it ends.")
     traceparent: str | None
+    progress: ProgressDocument | None = Field(description="Null where the last run has reported none.")
 
 
 class JobDetail(JobDocument):
@@ -244,7 +261,9 @@ def job_fields(job: JobRecord) -> dict[str, Any]:
         "idempotency_key": job.key,
         "parent": job.parent,
         "replays": job.replays,
+        "callback": endpoint_named(job.options or "{}"),
         "traceparent": trace_of(job.options),
+        "progress": progress_document(job.progress),
     }
 
 
@@ -280,6 +299,15 @@ def moment_document(moment: Moment) -> MomentDocument:
         by=moment.by,
         note=moment.note,
         error=error_document(moment.error),
+    )
+
+
+def progress_document(found: Progress | None) -> ProgressDocument | None:
+    """Progress as it is shown."""
+    if found is None:
+        return None
+    return ProgressDocument(
+        fraction=found.fraction, done=found.done, total=found.total, message=found.message, at=found.at
     )
 
 

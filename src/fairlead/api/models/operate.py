@@ -37,12 +37,6 @@ class TypeDocument(Outgoing):
     )
 
 
-class Types(Outgoing):
-    """All registered types."""
-
-    types: list[TypeDocument]
-
-
 class WorkerDocument(Outgoing):
     """A worker."""
 

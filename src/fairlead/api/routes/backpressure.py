@@ -34,7 +34,7 @@ async def list_bounds(caller: Overseer) -> Backpressure:
     return await _bounds(caller)
 
 
-@router.put("/backpressure/depths/{scope}/{name:path}", responses=answers(412))
+@router.put("/backpressure/depths/{scope}/{name:path}", responses=answers(404, 412))
 async def put_depth(
     scope: RuleScope, name: RulePath, wanted: DepthSetting, caller: Chief, expected: ExpectedVersions
 ) -> Backpressure:
@@ -51,7 +51,7 @@ async def remove_depth(
     await admission.set_depth(caller.store, scope, name, None, caller.operator(reason), expected)
 
 
-@router.put("/backpressure/rates/{scope}/{name:path}", responses=answers(412))
+@router.put("/backpressure/rates/{scope}/{name:path}", responses=answers(404, 412))
 async def put_rate(
     scope: RuleScope, name: RulePath, wanted: RateSetting, caller: Chief, expected: ExpectedVersions
 ) -> Backpressure:
@@ -91,14 +91,14 @@ async def list_budgets(caller: Reader) -> Budgets:
     return Budgets(budgets=[budget_document(status) for status in own])
 
 
-@router.get("/retry-budgets/{name:path}", responses=answers())
+@router.get("/retry-budgets/{name:path}", responses=answers(404))
 async def show_budget(name: NamePath, caller: Reader, response: Response) -> BudgetDocument:
     """The retry budget in force for a tenant, and how much of it is used."""
     caller.tenant_for(name)
     return await _budget(caller, name, response)
 
 
-@router.put("/retry-budgets/{name:path}", responses=answers(412))
+@router.put("/retry-budgets/{name:path}", responses=answers(404, 412))
 async def put_budget(
     name: NamePath, wanted: BudgetSetting, caller: Chief, expected: ExpectedVersions, response: Response
 ) -> BudgetDocument:
@@ -108,7 +108,7 @@ async def put_budget(
     return await _budget(caller, name, response)
 
 
-@router.delete("/retry-budgets/{name:path}", status_code=204, responses=answers(412))
+@router.delete("/retry-budgets/{name:path}", status_code=204, responses=answers(404, 412))
 async def reset_budget(name: NamePath, caller: Chief, expected: ExpectedVersions, reason: ReasonQuery = None) -> None:
     """Let the application's retry budget be in force for a tenant again."""
     await budgets.reset_budget(caller.store, name, caller.operator(reason), expected)

@@ -13,7 +13,7 @@ from fairlead.api.answers import answer, answers
 from fairlead.api.caller import Caller, Reader
 from fairlead.api.endpoint import Endpoint
 from fairlead.api.models.common import JobId
-from fairlead.api.models.jobs import JobDocument, error_document, job_document, value_of
+from fairlead.api.models.jobs import JobDocument, error_document, job_document, progress_document, value_of
 from fairlead.core.model import JobRecord
 from fairlead.core.states import FINAL
 
@@ -42,7 +42,7 @@ async def wait(
     response_class=StreamingResponse,
     responses={
         **answers(404),
-        200: {"description": "Events `state` and, at the end, `result`.", "content": {EVENT_STREAM: {}}},
+        200: {"description": "Events `state`, `progress` and, at the end, `result`.", "content": {EVENT_STREAM: {}}},
     },
 )
 async def events(job_id: JobId, request: Request, caller: Reader) -> StreamingResponse:
@@ -56,6 +56,7 @@ async def events(job_id: JobId, request: Request, caller: Reader) -> StreamingRe
 async def _stream(caller: Caller, job: JobRecord, key: str) -> AsyncIterator[bytes]:
     """Events, with a sign of life in between; a key that was revoked ends it."""
     yield b"retry: 2000\n\n"
+    told: JobRecord | None = None
     async with contextlib.aclosing(caller.service.follower.changes(job)) as changes:
         while True:
             following = asyncio.ensure_future(anext(changes, None))
@@ -73,7 +74,11 @@ async def _stream(caller: Caller, job: JobRecord, key: str) -> AsyncIterator[byt
                 await asyncio.wait([following])
             if record is None:
                 return
-            yield _event("state", _state(record))
+            if told is None or _state(record) != _state(told):
+                yield _event("state", _state(record))
+            if record.progress is not None and (told is None or record.progress != told.progress):
+                yield _event("progress", _progress(record))
+            told = record
             if record.state in FINAL:
                 yield _event("result", _result(record))
                 return
@@ -93,6 +98,10 @@ def _state(job: JobRecord) -> dict[str, Any]:
         "worker": job.worker,
         "error": error_document(job.error),
     }
+
+
+def _progress(job: JobRecord) -> dict[str, Any]:
+    return {"id": job.id, "state": job.state.value, "attempt": job.attempt, "progress": progress_document(job.progress)}
 
 
 def _result(job: JobRecord) -> dict[str, Any]:

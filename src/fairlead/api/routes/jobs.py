@@ -219,7 +219,9 @@ def detail(found: DeadLetter) -> JobDetail:
 async def _prepare(caller: Caller, wanted: JobSubmission, trace: str | None) -> NewJob:
     options = wanted.options(caller.tenant_for(wanted.tenant), trace)
     registered = await caller.service.catalog.find(wanted.type)
-    return prepare(registered, wanted.payload, options, caller.service.settings, wanted.attempts)
+    job = prepare(registered, wanted.payload, options, caller.service.settings, wanted.attempts)
+    await caller.service.client.require_callback(options)
+    return job
 
 
 async def _attempt(caller: Caller, wanted: JobSubmission, trace: str | None) -> NewJob | BatchResult:

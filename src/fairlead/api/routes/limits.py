@@ -29,7 +29,7 @@ async def show(scope: LimitScope, name: LimitPath, caller: Overseer, response: R
     return await _document(caller, scope, name, response)
 
 
-@router.put("/{scope}/{name:path}", responses=answers(412))
+@router.put("/{scope}/{name:path}", responses=answers(404, 412))
 async def put(
     scope: LimitScope,
     name: LimitPath,

@@ -24,13 +24,13 @@ async def pools(caller: Overseer) -> PoolList:
     )
 
 
-@router.get("/{name:path}", responses=answers())
+@router.get("/{name:path}", responses=answers(404))
 async def show(name: NamePath, caller: Overseer, response: Response) -> PoolSettings:
     """A pool. Any name is a pool's; one that nobody has set up has no limits."""
     return await _settings(caller, name, response)
 
 
-@router.put("/{name:path}", responses=answers(412))
+@router.put("/{name:path}", responses=answers(404, 412))
 async def put(
     name: NamePath, wanted: PoolChange, caller: Chief, expected: ExpectedVersions, response: Response
 ) -> PoolSettings:
@@ -40,7 +40,7 @@ async def put(
     return await _settings(caller, name, response)
 
 
-@router.patch("/{name:path}", responses=answers(412))
+@router.patch("/{name:path}", responses=answers(404, 412))
 async def change(
     name: NamePath, wanted: PoolChange, caller: Chief, expected: ExpectedVersions, response: Response
 ) -> PoolSettings:
@@ -49,7 +49,7 @@ async def change(
     return await _settings(caller, name, response)
 
 
-@router.delete("/{name:path}", status_code=204, responses=answers(412))
+@router.delete("/{name:path}", status_code=204, responses=answers(404, 412))
 async def reset(name: NamePath, caller: Chief, expected: ExpectedVersions, reason: ReasonQuery = None) -> None:
     """Forget what was set for a pool; its jobs stay."""
     await reset_pool(caller.store, name, caller.operator(reason), expected)

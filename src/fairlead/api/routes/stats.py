@@ -2,9 +2,9 @@
 
 from collections.abc import AsyncIterator
 from dataclasses import asdict
-from typing import Any
+from typing import Annotated, Any
 
-from fastapi import APIRouter, Request
+from fastapi import APIRouter, Query, Request
 from pydantic_core import to_json
 from starlette.responses import StreamingResponse
 
@@ -12,8 +12,10 @@ from fairlead.api.answers import answers
 from fairlead.api.caller import Overseer
 from fairlead.api.endpoint import Endpoint
 from fairlead.api.models.operate import PoolDocument, Samples, Stats
+from fairlead.api.models.views import Waits
 from fairlead.control.glance import history
 from fairlead.control.stats import pool_stats
+from fairlead.control.waits import HOUR, waits, waits_document
 
 router = APIRouter(prefix="/v1/stats", tags=["stats"], route_class=Endpoint)
 
@@ -30,6 +32,12 @@ async def stats(caller: Overseer) -> Stats:
 async def last_hour(caller: Overseer) -> Samples:
     """Samples of the last hour, oldest first."""
     return Samples(samples=await history(caller.store))
+
+
+@router.get("/waits", responses=answers())
+async def last_waits(caller: Overseer, seconds: Annotated[float, Query(ge=60, le=HOUR)] = HOUR) -> Waits:
+    """How long jobs waited until they were started: percentiles of the last seconds, by pool and by minute."""
+    return Waits(**waits_document(await waits(caller.store, seconds)))
 
 
 @router.get(

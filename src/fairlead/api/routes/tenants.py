@@ -39,7 +39,7 @@ async def tenants(caller: Reader) -> TenantList:
     return TenantList(tenants=[tenant_document(state) for state in own])
 
 
-@router.get("/tenants/{name:path}", responses=answers())
+@router.get("/tenants/{name:path}", responses=answers(404))
 async def show_tenant(name: NamePath, caller: Reader, response: Response, window: Window = LEDGER) -> TenantDetail:
     """A tenant, the bounds in force for it, and what it was due and got minute by minute.
 
@@ -49,7 +49,7 @@ async def show_tenant(name: NamePath, caller: Reader, response: Response, window
     return await _detail(caller, name, response, window)
 
 
-@router.put("/tenants/{name:path}", responses=answers(412))
+@router.put("/tenants/{name:path}", responses=answers(404, 412))
 async def put_tenant(
     name: NamePath, wanted: TenantSetting, caller: Chief, expected: ExpectedVersions, response: Response
 ) -> TenantDetail:
@@ -59,7 +59,7 @@ async def put_tenant(
     return await _detail(caller, name, response)
 
 
-@router.patch("/tenants/{name:path}", responses=answers(412))
+@router.patch("/tenants/{name:path}", responses=answers(404, 412))
 async def change_tenant(
     name: NamePath, wanted: TenantChange, caller: Chief, expected: ExpectedVersions, response: Response
 ) -> TenantDetail:
@@ -70,7 +70,7 @@ async def change_tenant(
     return await _detail(caller, name, response)
 
 
-@router.delete("/tenants/{name:path}", status_code=204, responses=answers(412))
+@router.delete("/tenants/{name:path}", status_code=204, responses=answers(404, 412))
 async def remove_tenant(name: NamePath, caller: Chief, expected: ExpectedVersions, reason: ReasonQuery = None) -> None:
     """Forget what was set for a tenant; its jobs stay, and it has the default tier."""
     await use_cases.remove_tenant(caller.store, name, caller.operator(reason), expected)

@@ -90,14 +90,15 @@ async def _create(connection: psycopg.AsyncConnection[Any], table: str, day: dat
 async def _drop(connection: psycopg.AsyncConnection[Any], table: str, name: str) -> int:
     count = sql.SQL(query("count_partition")).format(partition=sql.Identifier(name))
     drop = sql.SQL(query("drop_partition")).format(partition=sql.Identifier(name))
-    forget = sql.SQL(query("prune_partition_effects")).format(partition=sql.Identifier(name))
+    belongings = ("prune_partition_effects", "prune_partition_progress")
+    forget = [sql.SQL(query(each)).format(partition=sql.Identifier(name)) for each in belongings]
     try:
         async with connection.transaction():
             await connection.execute("SET LOCAL lock_timeout = '2s'")
             cursor = await connection.execute(count, {"name": name})
             row = await cursor.fetchone()
-            if table == "job_history":
-                await connection.execute(forget)
+            for statement in forget if table == "job_history" else ():
+                await connection.execute(statement)
             await connection.execute(drop)
     except (pg.UndefinedTable, pg.LockNotAvailable):
         return 0

@@ -16,20 +16,22 @@ from fairlead.core.model import (
     Quota,
     Settlement,
 )
-from fairlead.core.states import FINAL, State
+from fairlead.core.settle import is_followed
+from fairlead.core.states import FINAL
 from fairlead.errors import StoreUnavailable
 from fairlead.ports.limits import Door
 from fairlead.ports.store import BlockingTransaction, OpenTransaction
 from fairlead.stores import rows
 from fairlead.stores.admission import AdmissionVerbs
 from fairlead.stores.api_records import ApiVerbs
+from fairlead.stores.callbacks import CallbackVerbs
 from fairlead.stores.cancelling import CancelVerbs
 from fairlead.stores.controls import ControlVerbs
 from fairlead.stores.dead_letters import DeadLetterVerbs
 from fairlead.stores.enqueue import Ask, Settle, Step, enqueue_script, waking
+from fairlead.stores.following import follow_script
 from fairlead.stores.health import HealthVerbs
 from fairlead.stores.lanes import KnownLanes, ensure_lanes
-from fairlead.stores.late import follow_script
 from fairlead.stores.limits import LimitVerbs
 from fairlead.stores.migrations import needed_version
 from fairlead.stores.postgres import partitions
@@ -87,6 +89,7 @@ class PostgresStore(
     AdmissionVerbs,
     ApiVerbs,
     SampleVerbs,
+    CallbackVerbs,
 ):
     """All verbs on one pool of connections; leases and notifications have connections of their own."""
 
@@ -166,11 +169,9 @@ class PostgresStore(
     async def _settle_others(self, settlements: Sequence[Settlement], expired_only: bool) -> set[str]:
         if len({item.id for item in settlements}) < len(settlements):
             settlements = list({(item.id, item.hold): item for item in reversed(settlements)}.values())
-        expired = [item for item in settlements if item.state is State.EXPIRED]
-        settled = await self._settle_expired(expired, expired_only) if expired else set()
-        finished = [
-            rows.settlement_row(item) for item in settlements if item.state in FINAL and item.state is not State.EXPIRED
-        ]
+        followed = [item for item in settlements if is_followed(item)]
+        settled = await self._settle_followed(followed, expired_only) if followed else set()
+        finished = [rows.settlement_row(item) for item in settlements if item.state in FINAL and not is_followed(item)]
         returned = [rows.settlement_row(item) for item in settlements if item.state not in FINAL]
         for name, batch in (("settle_finish", finished), ("settle_return", returned)):
             if batch:
@@ -178,7 +179,7 @@ class PostgresStore(
                 settled.update(row[0] for row in found)
         return settled
 
-    async def _settle_expired(self, settlements: Sequence[Settlement], expired_only: bool) -> set[str]:
+    async def _settle_followed(self, settlements: Sequence[Settlement], expired_only: bool) -> set[str]:
         batch = [rows.settlement_row(item) for item in settlements]
         given = {"rows": _text(batch), "nobody": NOBODY, "expired_only": expired_only}
 
@@ -235,15 +236,17 @@ class PostgresStore(
 
     async def _transact(self, make_script: Callable[[], Script[Value]]) -> Value:
         async with self._connection() as connection, connection.transaction():
+            return await self._drive(connection, make_script())
 
-            async def perform(step: Step | Ask | Settle) -> Rows:
-                if isinstance(step, Settle):
-                    return [(job_id,) for job_id in await self._joined(connection).settle(step.settlements)]
-                given = step.parameters if isinstance(step, Ask) else {"rows": _text(step.rows)}
-                cursor = await connection.execute(query(step.query), {"shard": SHARD, **given})
-                return await cursor.fetchall() if cursor.description else []
+    async def _drive(self, connection: Any, script: Script[Value]) -> Value:
+        async def perform(step: Step | Ask | Settle) -> Rows:
+            if isinstance(step, Settle):
+                return [(job_id,) for job_id in await self._joined(connection).settle(step.settlements)]
+            given = step.parameters if isinstance(step, Ask) else {"rows": _text(step.rows)}
+            cursor = await connection.execute(query(step.query), {"shard": SHARD, **given})
+            return await cursor.fetchall() if cursor.description else []
 
-            return await drive_async(make_script(), perform)
+        return await drive_async(script, perform)
 
     async def _ask(self, name: str, **parameters: Any) -> Rows:
         """Reading can be repeated, so connections that broke while they lay in the pool are nobody's concern."""
@@ -288,3 +291,8 @@ class JoinedStore(PostgresStore):
         with translating():
             async with asyncio.timeout(DEADLINE):
                 yield self._given
+
+    async def _transact(self, make_script: Callable[[], Script[Value]]) -> Value:
+        """The transaction is open, and ends with whoever began it."""
+        async with self._connection() as connection:
+            return await self._drive(connection, make_script())

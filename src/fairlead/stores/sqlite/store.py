@@ -20,6 +20,7 @@ from fairlead.ports.store import BlockingTransaction, OpenTransaction
 from fairlead.stores import rows
 from fairlead.stores.admission import AdmissionVerbs
 from fairlead.stores.api_records import ApiVerbs
+from fairlead.stores.callbacks import CallbackVerbs
 from fairlead.stores.cancelling import CancelVerbs
 from fairlead.stores.controls import ControlVerbs
 from fairlead.stores.dead_letters import DeadLetterVerbs
@@ -57,6 +58,7 @@ class SqliteStore(
     AdmissionVerbs,
     ApiVerbs,
     SampleVerbs,
+    CallbackVerbs,
 ):
     """All verbs on one database of this process; `clock` is the database's now."""
 

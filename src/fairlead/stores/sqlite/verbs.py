@@ -13,11 +13,12 @@ import apsw
 from pydantic_core import from_json, to_json
 
 from fairlead.core.model import Enqueued, Lane, Lease, NewJob, Quota, Settlement
-from fairlead.core.states import FINAL, State
+from fairlead.core.settle import is_followed
+from fairlead.core.states import FINAL
 from fairlead.stores import rows
 from fairlead.stores.enqueue import Ask, Step, enqueue_script
+from fairlead.stores.following import follow_script
 from fairlead.stores.lanes import ensure_lanes
-from fairlead.stores.late import follow_script
 from fairlead.stores.migrations import needed_version
 from fairlead.stores.sqlite.address import Address
 from fairlead.stores.sqlite.connection import query, values_for
@@ -26,7 +27,6 @@ from fairlead.stores.sqlite.migrate import MIGRATIONS
 from fairlead.stores.within import drive
 
 SHARD = 0
-EXPIRED = State.EXPIRED.value
 SYNCHRONOUS = ("off", "normal", "full", "extra")
 
 Rows = list[tuple[Any, ...]]
@@ -100,6 +100,7 @@ def settle(settlements: Sequence[Settlement], expired_only: bool) -> Callable[[a
         ({"owner": owner, "lease": lease, "rows": _succeeded_rows(items.values())}, list(items))
         for (owner, lease), items in succeeded.items()
     ]
+    followed = {item.id for item in others if is_followed(item)}
     batch = [(_finish if item.state in FINAL else _return, rows.settlement_row(item)) for item in others]
 
     def work(connection: apsw.Connection, now: float) -> set[str]:
@@ -111,19 +112,19 @@ def settle(settlements: Sequence[Settlement], expired_only: bool) -> Callable[[a
         for _, row in batch:
             row.update(shard=SHARD, now=now, expired_only=expired_only)
         applied = [row for apply, row in batch if apply(changes, row)]
-        _follow(connection, [row["id"] for row in applied if row["state"] == EXPIRED], now)
+        _follow(connection, [row["id"] for row in applied if row["id"] in followed], now)
         return settled | {row["id"] for row in applied}
 
     return work
 
 
-def _follow(connection: apsw.Connection, expired: Sequence[str], now: float) -> None:
-    """Store what follows on jobs that were just expired."""
+def _follow(connection: apsw.Connection, ended: Sequence[str], now: float) -> None:
+    """Store what follows from jobs that have just ended."""
 
     def perform(step: Step | Ask) -> Rows:
         return execute(connection, step.query, step.rows if isinstance(step, Step) else [step.parameters], now)
 
-    drive(follow_script(expired), perform)
+    drive(follow_script(ended), perform)
 
 
 def _succeeded_rows(items: Iterable[Settlement]) -> str:
@@ -169,6 +170,7 @@ def prune(prunable: Rows) -> Callable[[apsw.Connection, float], int]:
         removed = execute(connection, "prune_history", batch, now)
         execute(connection, "prune_attempts", batch, now)
         execute(connection, "prune_effects", batch, now)
+        execute(connection, "prune_progress", batch, now)
         return len(removed)
 
     return work

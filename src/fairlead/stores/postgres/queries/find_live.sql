@@ -1,7 +1,7 @@
 select
     job.id::text, job.lane, job.attempt, job.crashes, date_part('epoch', now() - job.created_at),
     job.state, job.fence, job.owner::text, job.lease::text,
-    job.cancel_by, job.cancel_reason, job.cancel_grace
+    job.cancel_by, job.cancel_reason, job.cancel_grace, job.options
 from job join lane on lane.id = job.lane
 where job.shard = :shard
     and (:cursor::uuid is null or job.id < :cursor::uuid)

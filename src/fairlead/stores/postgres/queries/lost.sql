@@ -17,7 +17,7 @@ with recursive owners as (
 select
     job.id::text, job.lane, job.attempt, job.crashes, date_part('epoch', now() - job.created_at),
     job.state, job.fence, job.owner::text, job.lease::text,
-    job.cancel_by, job.cancel_reason, job.cancel_grace
+    job.cancel_by, job.cancel_reason, job.cancel_grace, job.options
 from owners
 join job on job.shard = :shard and job.state = 'running' and job.owner = owners.owner
 where not exists (select from worker where worker.id = owners.owner and worker.lease_until > now())

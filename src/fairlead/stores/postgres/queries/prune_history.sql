@@ -14,5 +14,8 @@ with gone as (
 ),
 forgotten as (
     delete from effect where shard = :shard and job_id = any(array(select id from gone))
+),
+unreported as (
+    delete from progress where shard = :shard and job_id = any(array(select id from gone))
 )
 select id from gone

@@ -2,7 +2,7 @@
 select
     job.id, job.lane, job.attempt, job.crashes, :now - job.created_at,
     job.state, job.fence, job.owner, job.lease,
-    job.cancel_by, job.cancel_reason, job.cancel_grace
+    job.cancel_by, job.cancel_reason, job.cancel_grace, job.options
 from job cross join lane on lane.id = job.lane
 where job.shard = :shard
     and job.id < coalesce(:cursor, '~')

@@ -9,7 +9,7 @@ with recursive owners (owner) as (
 select
     job.id, job.lane, job.attempt, job.crashes, :now - job.created_at,
     job.state, job.fence, job.owner, job.lease,
-    job.cancel_by, job.cancel_reason, job.cancel_grace
+    job.cancel_by, job.cancel_reason, job.cancel_grace, job.options
 from owners
 cross join job on job.shard = :shard and job.state = 'running' and job.owner = owners.owner
 where not exists (select 1 from worker where worker.id = owners.owner and worker.lease_until > :now)

@@ -1,0 +1,107 @@
+"""The verbs about callback endpoints and what was sent to them, alike for every store."""
+
+import json
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from fairlead.core.audit import AuditNote
+from fairlead.core.callback import KEPT_DELIVERIES, CallbackEvent, Delivered, Endpoint, Secret
+from fairlead.core.model import instant
+from fairlead.stores.dead_letters import append_script
+from fairlead.stores.enqueue import Ask
+from fairlead.stores.statements import Script, Statements
+
+
+class CallbackVerbs(Statements):
+    """The verbs, over the statements of a store."""
+
+    async def add_callback(self, endpoint: Endpoint, note: AuditNote) -> bool:
+        """Keep a new endpoint; False where its owner has one of this name."""
+        return await self._transact(lambda: _write("add_callback", _row(endpoint), note))
+
+    async def change_callback(self, endpoint: Endpoint, seen: int, note: AuditNote) -> bool:
+        """Replace an endpoint that is still in the version that was seen."""
+        return await self._transact(lambda: _write("change_callback", {**_row(endpoint), "seen": seen}, note))
+
+    async def remove_callback(self, owner: str, name: str, note: AuditNote) -> bool:
+        """Remove an endpoint and its log; False where there is none."""
+        return await self._transact(lambda: _remove({"owner": owner, "name": name}, note))
+
+    async def read_callbacks(self, wanted: Iterable[tuple[str, str]]) -> list[Endpoint]:
+        """Those of the endpoints, by owner and name, that there are."""
+        batch = [{"owner": owner, "name": name} for owner, name in wanted]
+        return [endpoint_of(row) for row in await self._ask_each("read_callbacks", batch)]
+
+    async def list_callbacks(
+        self, limit: int, after: tuple[str, str] | None = None, owner: str | None = None
+    ) -> list[Endpoint]:
+        """Endpoints by owner and name, beginning after one; of one owner or of all."""
+        after_owner, after_name = after or (None, None)
+        found = await self._ask(
+            "list_callbacks", limit=limit, after_owner=after_owner, after_name=after_name, owner=owner
+        )
+        return [endpoint_of(row) for row in found]
+
+    async def log_delivery(self, owner: str, name: str, delivered: Delivered) -> None:
+        """Keep a try among the last of its endpoint."""
+        await self._transact(lambda: _log({"owner": owner, "name": name}, delivered))
+
+    async def read_deliveries(self, owner: str, name: str, limit: int, cursor: int | None = None) -> list[Delivered]:
+        """The tries of an endpoint before the cursor, newest first."""
+        found = await self._ask("read_deliveries", owner=owner, endpoint=name, limit=limit, cursor=cursor)
+        return [Delivered(*row)._replace(at=instant(row[9])) for row in found]
+
+    async def prune_deliveries(self, older_than: float, limit: int) -> int:
+        """Remove tries that are so many seconds old; returns how many."""
+        return len(await self._run("prune_deliveries", older_than=older_than, limit=limit))
+
+
+def endpoint_of(row: Sequence[Any]) -> Endpoint:
+    """From (owner, name, url, events, pool, secrets, enabled, why_disabled, version, created_at)."""
+    return Endpoint(
+        owner=row[0],
+        name=row[1],
+        url=row[2],
+        events=tuple(CallbackEvent(word) for word in json.loads(row[3])),
+        pool=row[4],
+        secrets=tuple(Secret(text, until) for text, until in json.loads(row[5])),
+        enabled=bool(row[6]),
+        why_disabled=row[7],
+        version=row[8],
+        created_at=instant(row[9]),
+    )
+
+
+def _row(endpoint: Endpoint) -> dict[str, Any]:
+    return {
+        "owner": endpoint.owner,
+        "name": endpoint.name,
+        "url": endpoint.url,
+        "events": json.dumps(endpoint.events),
+        "pool": endpoint.pool,
+        "secrets": json.dumps(endpoint.secrets),
+        "enabled": endpoint.enabled,
+        "why_disabled": endpoint.why_disabled,
+        "version": endpoint.version,
+    }
+
+
+def _write(query: str, row: dict[str, Any], note: AuditNote) -> Script[bool]:
+    found = yield Ask(query, row)
+    if found:
+        yield from append_script(note)
+    return bool(found)
+
+
+def _remove(which: dict[str, Any], note: AuditNote) -> Script[bool]:
+    found = yield Ask("remove_callback", dict(which))
+    if found:
+        yield Ask("remove_deliveries", dict(which))
+        yield from append_script(note)
+    return bool(found)
+
+
+def _log(which: dict[str, Any], delivered: Delivered) -> Script[None]:
+    told = {name: value for name, value in delivered._asdict().items() if name not in ("id", "at")}
+    yield Ask("add_delivery", {**which, **told})
+    yield Ask("trim_deliveries", {**which, "kept": KEPT_DELIVERIES})

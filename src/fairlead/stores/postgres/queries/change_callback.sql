@@ -1,0 +1,5 @@
+update callback_endpoint
+set url = :url, events = :events, pool = :pool, secrets = :secrets, enabled = :enabled, why_disabled = :why_disabled,
+    version = :version
+where owner = :owner and name = :name and version = :seen
+returning name

@@ -1,0 +1,1 @@
+delete from callback_endpoint where owner = :owner and name = :name returning name

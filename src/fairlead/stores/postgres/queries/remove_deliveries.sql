@@ -1,0 +1,1 @@
+delete from callback_delivery where owner = :owner and name = :name

@@ -1,0 +1,1 @@
+delete from progress where job_id = :id and shard = :shard
