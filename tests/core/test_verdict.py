@@ -31,6 +31,11 @@ def test_a_long_wait_with_free_slots_is_a_backlog_with_another_cause() -> None:
     assert (found.level, found.sentence.split(":")[0]) == (Level.WARNING, "A backlog")
 
 
+def test_a_backlog_behind_something_closed_needs_no_other_explanation() -> None:
+    look = Look([pool(ready=5, oldest=125.0, running=1)], {}, [Closed("type mail is paused", PAUSES)])
+    assert verdict(look).hints[1].endswith("though slots are free. What is said above may be why.")
+
+
 def test_many_failures_are_a_problem_and_few_runs_are_not() -> None:
     assert verdict(Look([], {"succeeded": 10, "retrying": 8, "dead": 2}, [])).level is Level.PROBLEM
     assert verdict(Look([], {"succeeded": 3, "retrying": 6}, [])).level is Level.OK

@@ -17,6 +17,9 @@ FAILING = 0.5  # the share of runs that fail from which failures are the topic
 FEW = 10  # runs below which shares mean nothing
 MOST_TOPICS = 6
 
+CLOSED_BEFORE = "What is said above may be why."
+UNEXPLAINED = "The type may be unknown to the workers that run, or limited; the page of a job says why it waits."
+
 
 class Level(StrEnum):
     """How bad it is."""
@@ -85,7 +88,7 @@ class _Finding:
 
 def verdict(look: Look) -> Health:
     """The worst first; what else was found follows as hints."""
-    found = [*_closed(look.closed), *_pools(look.pools), *_failures(look.ended)]
+    found = [*_closed(look.closed), *_pools(look.pools, bool(look.closed)), *_failures(look.ended)]
     found.sort(key=lambda item: item.level is not Level.PROBLEM)
     if not found:
         return Health(Level.OK, _all_well(look), ())
@@ -109,7 +112,7 @@ def _closed(reasons: Iterable[Closed]) -> Iterable[_Finding]:
         yield _Finding(Level.WARNING, sentence, "Its jobs wait until that ends.", (reason.topic,))
 
 
-def _pools(pools: Iterable[PoolLook]) -> Iterable[_Finding]:
+def _pools(pools: Iterable[PoolLook], is_explained: bool) -> Iterable[_Finding]:
     for pool in pools:
         if pool.ready and not pool.workers:
             yield _Finding(
@@ -119,10 +122,10 @@ def _pools(pools: Iterable[PoolLook]) -> Iterable[_Finding]:
                 (WORKERS, Topic("pool", pool.pool)),
             )
         elif pool.oldest is not None and pool.oldest > LONG:
-            yield _waiting(pool, pool.oldest)
+            yield _waiting(pool, pool.oldest, is_explained)
 
 
-def _waiting(pool: PoolLook, oldest: float) -> _Finding:
+def _waiting(pool: PoolLook, oldest: float, is_explained: bool) -> _Finding:
     waits = f"{_wait(pool.ready)} in the pool {pool.pool}, the first for {words(round(oldest))}"
     if pool.slots and pool.running >= FULL * pool.slots:
         return _Finding(
@@ -134,7 +137,7 @@ def _waiting(pool: PoolLook, oldest: float) -> _Finding:
     return _Finding(
         Level.WARNING,
         f"A backlog: {waits}, though slots are free.",
-        "The type may be unknown to the workers that run, paused or limited; the page of a job says why it waits.",
+        CLOSED_BEFORE if is_explained else UNEXPLAINED,
         (Topic("pool", pool.pool), GUARDS),
     )
 
