@@ -27,7 +27,7 @@ BATCH = 1_000
 ROUNDS = 5
 KINDS = ("good", "bad", "unserved", "good", "tomorrow")
 PATHS = (
-    "stats", "stats/history", "jobs?limit=50", "jobs?limit=50&state=ready", "jobs?limit=50&state=dead",
+    "stats", "stats/history", "stats/waits", "jobs?limit=50", "jobs?limit=50&state=ready", "jobs?limit=50&state=dead",
     "jobs?limit=50&type=unserved", "jobs?limit=50&tenant=t3", "jobs?limit=50&pool=nobody",
     "jobs?limit=50&tenant=absent", "jobs?limit=50&idempotency_key=absent", "jobs?limit=50&error_type=ValueError",
     "jobs?limit=50&key_contains=absent", "jobs?limit=50&state=ready&state=dead&priority=default",
@@ -36,7 +36,7 @@ PATHS = (
     "dead-letters/groups?limit=100", "dead-letters/groups?tenant=t1", "dead-letters?limit=50&type=bad",
     "tenants", "tenants/t3?window=3600", "tiers", "shares", "shares?window=2592000", "backpressure", "retry-budgets",
     "schedules", "fires?expression=0%206%20*%20*%20*", "workers", "pauses", "pools", "breakers", "quarantines",
-    "limits", "types", "audit", "audit/verification", "keys",
+    "limits", "types", "types/good", "audit", "audit/verification", "keys",
 )  # fmt: skip
 
 

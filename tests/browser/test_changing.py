@@ -65,6 +65,17 @@ def test_a_tenant_is_set_up_changed_bounded_and_forgotten(visit: Visit, site: Si
     expect(page.locator(".facts")).to_contain_text("standard, the default")
 
 
+def test_slot_seconds_leave_as_a_table_for_bills(visit: Visit, site: Site) -> None:
+    site.until(site.submit("echo", text="billed", tenant="payer"), "succeeded")
+    page = visit("/tenants")
+    expect(row_of(page, "Tenants", "payer")).to_be_visible()  # its share is in the ledger by then
+    with page.expect_download() as found:
+        page.get_by_role("button", name="Slot-seconds as CSV").click()
+    header, *lines = found.value.path().read_text(encoding="utf-8").splitlines()
+    assert header == "tenant,pool,entitled,delivered,reserved"
+    assert any(line.startswith("payer,short,") for line in lines)
+
+
 def test_who_was_slower_is_told_and_changes_nothing(visit: Visit, site: Site) -> None:
     page = visit("/tenants/slow")
     page.get_by_role("button", name="Change tier and weight").click()
