@@ -24,22 +24,32 @@ from playwright.sync_api import Page, sync_playwright
 ROOT = Path(__file__).resolve().parent.parent
 IMAGES = ROOT / "docs" / "images"
 PATIENCE = 120.0
+WITHOUT = "(element, words) => { element.textContent = element.textContent.replaceAll(words, '') }"
 SCHEMES: tuple[Literal["light"], Literal["dark"]] = ("light", "dark")
 SCHEDULES = [
     ("town-report", "0 6 1 * *", "monthly_report", '{"month": 1}', "--tz", "Europe/Berlin", "--tenant", "museum"),
     ("newsletter", "every 10s", "send_email", '{"recipient": "all@bookshop.example", "subject": "News"}'),
 ]
+SETTINGS: dict[str, dict[str, object]] = {
+    "/v1/tenants/museum": {"tier": "pro", "weight": 150.0},
+    "/v1/limits/type/thumbnail": {"concurrent": 4},
+    "/v1/limits/tenant/bakery": {"rate": 20.0, "burst": 40.0},
+    "/v1/backpressure/depths/tenant/museum": {"waiting": 5000},
+    "/v1/backpressure/rates/tier/free": {"rate": 10.0},
+    "/v1/backpressure/overload": {"waiting": 100_000, "action": "defer", "delay": 60.0},
+}
 PAGES = {
     "overview": "/",
     "jobs": "/jobs",
     "dead-letters": "/dead-letters",
     "tenants": "/tenants",
+    "tenant": "/tenants/museum",
     "schedules": "/schedules",
     "workers": "/workers",
     "breakers": "/guards",
     "types": "/types",
     "audit": "/audit",
-    "keys": "/keys",
+    "settings": "/settings",
 }
 
 
@@ -69,6 +79,8 @@ def main() -> int:
                 if scheme == "light" and is_wanted("progress", wanted.only):
                     take_progress(page, address, key, wanted.folder)
                 page.close()
+            details = browser.new_page(viewport={"width": 1280, "height": 900})
+            take_details(details, address, key, wanted.folder, wanted.only)
             browser.close()
     return 0
 
@@ -105,6 +117,38 @@ def take_progress(page: Page, address: str, key: str, folder: Path) -> None:
     page.screenshot(path=folder / "progress.png")
 
 
+def take_details(page: Page, address: str, key: str, folder: Path, only: list[str] | None) -> None:
+    """A group of dead letters, and a schedule that is being added."""
+    page.set_default_timeout(PATIENCE * 1000)
+    page.goto(f"{address}/dashboard/dead-letters#key={key}")
+    page.wait_for_selector("nav")
+    if is_wanted("dead-group", only):
+        take_group(page, folder)
+    if is_wanted("new-schedule", only):
+        take_schedule(page, address, folder)
+
+
+def take_group(page: Page, folder: Path) -> None:
+    """What died of the same, without the place of this checkout in the traceback."""
+    page.locator(".card a").first.click()
+    page.get_by_label("Payload of the sample").wait_for()
+    settle(page)
+    page.get_by_label("Traceback of the sample").evaluate(WITHOUT, f"{ROOT}/")
+    page.screenshot(path=folder / "dead-group.png")
+
+
+def take_schedule(page: Page, address: str, folder: Path) -> None:
+    """A schedule that is being added."""
+    page.goto(f"{address}/dashboard/schedules")
+    page.get_by_role("button", name="Add a schedule").click()
+    page.get_by_label("Name").fill("monday-report")
+    page.get_by_label("When", exact=True).fill("30 9 * * 1")
+    page.get_by_label("Time zone").fill("Europe/Berlin")
+    page.locator(".preview li").last.wait_for()
+    settle(page)
+    page.screenshot(path=folder / "new-schedule.png")
+
+
 def settle(page: Page) -> None:
     """Wait until the page shows something, and has drawn it."""
     page.wait_for_selector("main h1")
@@ -115,7 +159,7 @@ def settle(page: Page) -> None:
 
 
 def make_trouble(address: str, key: str) -> None:
-    """Dead letters, and a tenant that is paused."""
+    """Dead letters, a tenant that is paused, and something that was set of each kind."""
     headers = {"Authorization": f"Bearer {key}"}
     with httpx2.Client(base_url=address, headers=headers, timeout=PATIENCE) as http:
         for number in range(12):
@@ -124,6 +168,8 @@ def make_trouble(address: str, key: str) -> None:
             http.post("/v1/jobs", json=body).raise_for_status()
         pause = {"scope": "tenant", "name": "florist", "reason": "their mail server is being moved"}
         http.post("/v1/pauses", json=pause).raise_for_status()
+        for path, setting in SETTINGS.items():
+            http.put(path, json=setting).raise_for_status()
 
 
 @contextmanager

@@ -17,12 +17,36 @@ export async function get<T>(path: string, query: Query = {}): Promise<T> {
   return request<T>("GET", path + searchOf(query));
 }
 
-export async function send<T>(method: "POST" | "PATCH" | "DELETE" | "PUT", path: string, body?: unknown): Promise<T> {
-  return request<T>(method, path, body);
+// With the version that was seen, a change is refused where somebody else was faster; version 0 was not set yet.
+export async function send<T>(method: "POST" | "PATCH" | "DELETE" | "PUT", path: string, body?: unknown, seen?: number): Promise<T> {
+  const condition: Record<string, string> = seen === undefined ? {} : seen === 0 ? { "If-None-Match": "*" } : { "If-Match": `"${seen}"` };
+  return request<T>(method, path, body, condition);
 }
 
-async function request<T>(method: string, path: string, body?: unknown): Promise<T> {
-  const headers: Record<string, string> = { "X-Fairlead-Dashboard": "1" };
+// A name in a path; the slashes that it may have stay.
+export function named(path: string, name: string): string {
+  return `${path}/${name.split("/").map(encodeURIComponent).join("/")}`;
+}
+
+// Server-sent events in the answer to a POST, which a browser's own reader of events cannot make.
+export async function stream(path: string, body: unknown, stop: AbortSignal, told: (name: string, document: unknown) => void): Promise<void> {
+  const headers = { "X-Fairlead-Dashboard": "1", "Content-Type": "application/json" };
+  const answer = await fetch(path, { method: "POST", headers, body: JSON.stringify(body), credentials: "same-origin", signal: stop });
+  if (!answer.ok || !answer.body) throw await refusal(answer);
+  const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader();
+  let text = "";
+  for (let part = await reader.read(); !part.done; part = await reader.read()) {
+    const events = (text + part.value).split("\n\n");
+    text = events.pop() ?? "";
+    for (const event of events) {
+      const [, name, data] = /^event: (.*)\ndata: (.*)$/s.exec(event) ?? [];
+      if (name && data) told(name, JSON.parse(data));
+    }
+  }
+}
+
+async function request<T>(method: string, path: string, body?: unknown, condition: Record<string, string> = {}): Promise<T> {
+  const headers: Record<string, string> = { "X-Fairlead-Dashboard": "1", ...condition };
   if (body !== undefined) headers["Content-Type"] = "application/json";
   const answer = await fetch(path, {
     method,

@@ -1,9 +1,9 @@
 // The frame: who is signed in, where one can go, and the page for the present place.
 
 import { QueryClientProvider } from "@tanstack/preact-query";
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import { get, Refused, send } from "./api";
-import { Failure, Loading } from "./parts/feedback";
+import { Failure, Loading, Notice } from "./parts/feedback";
 import { Link } from "./parts/link";
 import { cache } from "./parts/query";
 import { Audit } from "./pages/audit";
@@ -11,14 +11,15 @@ import { DeadLetters } from "./pages/dead-letters";
 import { Guards } from "./pages/guards";
 import { JobPage } from "./pages/job";
 import { Jobs } from "./pages/jobs";
-import { Keys } from "./pages/keys";
 import { Overview } from "./pages/overview";
 import { Schedules } from "./pages/schedules";
 import { SignIn } from "./pages/sign-in";
+import { Settings } from "./pages/settings";
+import { TenantPage } from "./pages/tenant";
 import { Tenants } from "./pages/tenants";
 import { Types } from "./pages/types";
 import { Workers } from "./pages/workers";
-import { usePlace, type Place } from "./router";
+import { decoded, usePlace, type Place } from "./router";
 import type { Session } from "./types";
 
 interface Page {
@@ -37,8 +38,8 @@ const PAGES: Page[] = [
   { path: "/workers", name: "Workers", everywhere: true },
   { path: "/guards", name: "Breakers and limits", everywhere: true },
   { path: "/types", name: "Types" },
-  { path: "/audit", name: "Audit", everywhere: true },
-  { path: "/keys", name: "Keys", everywhere: true, scope: "admin" },
+  { path: "/settings", name: "Settings", everywhere: true },
+  { path: "/audit", name: "Audit", everywhere: true, scope: "admin" },
 ];
 
 export function App() {
@@ -70,6 +71,8 @@ export function App() {
 
 function Frame({ session, signOut }: { session: Session; signOut: () => void }) {
   const place = usePlace();
+  const nav = useRef<HTMLElement>(null);
+  useEffect(() => nav.current?.querySelector("[aria-current]")?.scrollIntoView({ block: "nearest", inline: "center" }), [place.path]);
   const pages = PAGES.filter(
     (page) => (!page.everywhere || session.tenant === null) && (!page.scope || session.scopes.includes(page.scope)),
   );
@@ -86,7 +89,7 @@ function Frame({ session, signOut }: { session: Session; signOut: () => void }) 
           </svg>
           Fairlead
         </Link>
-        <nav aria-label="Pages">
+        <nav aria-label="Pages" ref={nav}>
           {pages.map((page) => (
             <Link key={page.path} to={page.path} current={isIn(place.path, page.path)}>
               {page.name}
@@ -104,6 +107,7 @@ function Frame({ session, signOut }: { session: Session; signOut: () => void }) 
       <main id="content" tabIndex={-1}>
         <Content place={place} session={session} />
       </main>
+      <Notice />
     </>
   );
 }
@@ -112,16 +116,18 @@ function Content({ place, session }: { place: Place; session: Session }) {
   const may = (scope: string) => session.scopes.includes(scope) || session.scopes.includes("admin");
   const operates = may("operate");
   const [, first, second] = place.path.split("/");
-  if (first === "jobs" && second) return <JobPage id={decodeURIComponent(second)} operates={operates} />;
+  if (first === "jobs" && second) return <JobPage id={decoded(second)} operates={operates} />;
   if (first === "jobs" || (first === "" && session.tenant !== null)) return <Jobs place={place} operates={operates} />;
   if (first === "dead-letters") return <DeadLetters place={place} operates={operates} />;
   if (first === "workers") return <Workers operates={operates} />;
-  if (first === "tenants") return <Tenants />;
+  const commands = operates && session.tenant === null;
+  if (first === "tenants" && second) return <TenantPage name={decoded(second)} operates={commands} oversees={session.tenant === null} />;
+  if (first === "tenants") return <Tenants operates={commands} />;
+  if (first === "settings") return <Settings operates={operates} keys={may("admin")} />;
   if (first === "schedules") return <Schedules operates={operates} />;
   if (first === "guards") return <Guards operates={operates} />;
   if (first === "types") return <Types />;
-  if (first === "audit") return <Audit />;
-  if (first === "keys") return <Keys />;
+  if (first === "audit") return <Audit place={place} />;
   return <Overview />;
 }
 

@@ -23,6 +23,15 @@ export function href(to: string): string {
   return BASE + to;
 }
 
+// A part of a path as text; what is not encoded well stays as it is.
+export function decoded(part: string): string {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return part;
+  }
+}
+
 export function usePlace(): Place {
   const [place, setPlace] = useState(here);
   useEffect(() => {

@@ -258,12 +258,16 @@ class App:
         pool: str | None = None,
         priority: Priority | None = None,
         key: str | None = None,
+        key_contains: str | None = None,
         limit: int = 100,
         cursor: str | None = None,
     ) -> Page:
-        """Jobs that fit, newest first, a page at a time."""
+        """Jobs that fit, newest first, a page at a time; go on while a page has a cursor.
+
+        A search with `key_contains` looks at a bounded number of jobs, so its page may be short and have a cursor.
+        """
         wanted = JobFilter(states, type, tenant, pool, priority, key)
-        return await (await self.client()).list_jobs(wanted, limit, cursor)
+        return await (await self.client()).list_jobs(wanted, limit, cursor, key_contains)
 
     async def cancel(
         self, job_id: str, *, reason: str | None = None, grace: Duration = GRACE, actor: str | None = None

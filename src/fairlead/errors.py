@@ -2,6 +2,8 @@
 
     FairleadError
     ├── ConfigError                 settings, URLs and declarations that cannot work
+    │   └── NotSet                  what is to be removed was never set
+    ├── ChangedMeanwhile            a setting is not of the version any more that its change was decided on
     ├── PayloadError                what was submitted does not fit
     │   ├── UnknownType             no such job type is registered
     │   ├── InvalidArguments        the arguments do not fit the handler's types
@@ -62,6 +64,18 @@ class ConfigError(FairleadError):
     code = "CONFIG_ERROR"
 
 
+class NotSet(ConfigError):
+    """What is to be removed was never set."""
+
+    code = "NOT_SET"
+
+
+class ChangedMeanwhile(FairleadError):
+    """A setting was changed by somebody else since it was read; read it again and decide again."""
+
+    code = "CHANGED_MEANWHILE"
+
+
 class PayloadError(FairleadError):
     """What was submitted cannot become a job."""
 
@@ -99,19 +113,28 @@ class UnknownCallback(PayloadError):
 
 
 class Refused(FairleadError):
-    """The submission is not wanted now; nothing was stored, and it may be tried again after `retry_after` seconds."""
+    """The submission is not wanted now; nothing was stored, and it may be tried again after `retry_after` seconds.
+
+    `policy` names the bound, of which `quota` jobs are allowed, within `window` seconds where it is a rate.
+    """
 
     code = "REFUSED"
+    policy = "submission"
 
-    def __init__(self, message: str, retry_after: float) -> None:
+    def __init__(
+        self, message: str, retry_after: float, quota: float | None = None, window: float | None = None
+    ) -> None:
         super().__init__(message)
         self.retry_after = retry_after
+        self.quota = quota
+        self.window = window
 
 
 class TenantQueueFull(Refused):
     """As many jobs of the tenant wait as may."""
 
     code = "TENANT_QUEUE_FULL"
+    policy = "depth"
 
 
 class TenantRateExceeded(Refused):
@@ -124,6 +147,7 @@ class Overloaded(Refused):
     """The system has too much to do for jobs of this priority."""
 
     code = "OVERLOADED"
+    policy = "overload"
 
 
 class JobError(FairleadError):

@@ -234,3 +234,10 @@ async def test_what_says_when_to_come_again_is_429(api: Api, monkeypatch: pytest
     monkeypatch.setattr(api.asgi.state.service.client, "submit", full)
     answer = await api.call("POST", "/v1/jobs", json={"type": "mail", "payload": {"to": "ann"}})
     assert (answer.status_code, answer.json()["code"], answer.headers["retry-after"]) == (429, "FULL", "3")
+
+
+async def test_a_parameter_that_comes_twice_is_refused_unless_it_may(api: Api) -> None:
+    twice = await api.call("GET", "/v1/jobs?tenant=acme&tenant=rival")
+    assert (twice.status_code, twice.json()["code"]) == (422, "REPEATED_PARAMETER")
+    assert (await api.call("GET", "/v1/jobs?state=ready&state=dead")).status_code == 200
+    assert (await api.call("GET", "/v1/jobs?tenants=acme")).json()["code"] == "UNKNOWN_PARAMETER"

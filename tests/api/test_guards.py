@@ -54,7 +54,7 @@ async def test_a_bound_key_sees_only_its_own_tenant(api: Api) -> None:
     key = await api.key("read", tenant="acme")
     assert [tenant["name"] for tenant in (await api.call("GET", "/v1/tenants", key)).json()["tenants"]] == ["acme"]
     assert len((await api.call("GET", "/v1/tenants")).json()["tenants"]) == 2
-    assert (await api.call("GET", "/v1/tenants/shares", key)).json() == {"window": 3600.0, "jain": None, "shares": []}
+    assert (await api.call("GET", "/v1/shares", key)).json() == {"window": 3600.0, "jain": None, "shares": []}
 
 
 async def test_jobs_are_counted_and_then_cancelled(api: Api) -> None:

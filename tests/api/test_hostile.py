@@ -19,6 +19,14 @@ TARGETS = (
     "PATCH /v1/jobs/{id}",
     "POST /v1/dead-letters/replay",
     "POST /v1/keys",
+    "POST /v1/schedules",
+    "PATCH /v1/schedules/daily",
+    "PUT /v1/tenants/acme",
+    "PATCH /v1/pools/short",
+    "PUT /v1/limits/type/mail",
+    "PUT /v1/backpressure/rates/tenant/rival",
+    "PUT /v1/backpressure/overload",
+    "PUT /v1/retry-budgets/acme",
 )
 FIELDS = (
     "type",
@@ -33,6 +41,18 @@ FIELDS = (
     "reason",
     "name",
     "scopes",
+    "expression",
+    "tz",
+    "tier",
+    "weight",
+    "concurrency",
+    "concurrent",
+    "rate",
+    "burst",
+    "waiting",
+    "delay",
+    "ratio",
+    "window",
 )
 TEXTS = (
     "",

@@ -148,6 +148,8 @@ async def test_lists_are_filtered_and_go_on_at_the_cursor(any_api: Api) -> None:
         ({"state": ["scheduled"]}, [later_id]),
         ({"priority": "low"}, ids[:0:-1]),
         ({"idempotency_key": "k"}, [later_id]),
+        ({"key_contains": "k"}, [later_id]),
+        ({"key_contains": "kk"}, []),
         ({"type": "other"}, []),
         ({"tenant": "acme", "pool": "short", "limit": 1}, [later_id]),
     ):
@@ -230,7 +232,7 @@ async def test_why_it_waits(any_api: Api) -> None:
         document: dict[str, Any] = (await any_api.call("GET", f"/v1/jobs/{job_id}/explain")).json()
         return document
 
-    assert [reason["code"] for reason in (await explained(first))["reasons"]] == ["NO_WORKER", "NEXT_IN_LANE"]
+    assert [reason["code"] for reason in (await explained(first))["reasons"]] == ["NO_WORKER", "NEXT_IN_LANE", "SHARE"]
     behind = (await explained(second))["reasons"][1]
     assert (behind["code"], behind["data"]["ahead"]) == ("BEHIND_OTHERS", 1)
     assert (await explained(scheduled))["reasons"][1]["code"] == "SCHEDULED"

@@ -1,5 +1,6 @@
 """Who may do what: every endpoint with every scope, for one's own tenant, for another's, and for all."""
 
+import contextlib
 import itertools
 import re
 from typing import Any
@@ -9,18 +10,23 @@ import pytest
 from fastapi.routing import APIRoute
 
 from fairlead.api.server import needs_of
+from fairlead.control.admission import set_depth, set_overload, set_rate
 from fairlead.control.audit import Operator
 from fairlead.control.callbacks import add_endpoint, remove_endpoint, send_ping
+from fairlead.control.limits import set_limit
 from fairlead.control.quarantine import put
 from fairlead.control.schedules import add
+from fairlead.core.admission import Overload
 from fairlead.core.apikey import Grant
 from fairlead.core.callback import EVERYONE
 from fairlead.core.egress import EgressRules
 from fairlead.core.ids import make_ids
 from fairlead.core.schedule import ScheduleSpec
+from fairlead.errors import ScheduleRefused
 from tests.api.conftest import LANE, Api
 
 OWN, OTHER = "acme", "rival"
+NUMBERS = itertools.count()
 ABSENT = make_ids(1, 1_700_000_000.0)[0]
 WHY = {"reason": "a test"}
 
@@ -31,6 +37,8 @@ BODIES: dict[tuple[str, str], Any] = {
     ("GET", "/v1/jobs"): None,
     ("GET", "/v1/jobs/count"): None,
     ("POST", "/v1/jobs/cancel"): {"filter": {"type": "none"}, **WHY},
+    ("POST", "/v1/jobs/run-now"): {"filter": {"type": "none"}, **WHY},
+    ("POST", "/v1/jobs/priority"): {"filter": {"type": "none"}, "priority": "low", **WHY},
     ("GET", "/v1/jobs/{job_id}"): None,
     ("DELETE", "/v1/jobs/{job_id}"): None,
     ("PATCH", "/v1/jobs/{job_id}"): {"priority": "low"},
@@ -40,11 +48,13 @@ BODIES: dict[tuple[str, str], Any] = {
     ("GET", "/v1/jobs/{job_id}/events"): None,
     ("GET", "/v1/dead-letters"): None,
     ("GET", "/v1/dead-letters/groups"): None,
+    ("GET", "/v1/dead-letters/count"): None,
     ("GET", "/v1/dead-letters/{job_id}"): None,
     ("PATCH", "/v1/dead-letters/{job_id}"): {"payload": {"to": "bob"}},
     ("POST", "/v1/dead-letters/{job_id}/replay"): {},
     ("POST", "/v1/dead-letters/replay"): {"filter": {}, **WHY},
     ("POST", "/v1/dead-letters/replay-in-stages"): {"filter": {"type": "none"}, **WHY},
+    ("POST", "/v1/dead-letters/replay-in-stages/stream"): {"filter": {"type": "none"}, **WHY},
     ("POST", "/v1/dead-letters/cancel"): {"filter": {"type": "none"}, **WHY},
     ("POST", "/v1/dead-letters/purge"): {"filter": {"type": "none"}, "older_than": 5.0, **WHY},
     ("GET", "/v1/types"): None,
@@ -57,12 +67,27 @@ BODIES: dict[tuple[str, str], Any] = {
     ("GET", "/v1/stats/waits"): None,
     ("GET", "/v1/stats/stream"): None,
     ("GET", "/v1/tenants"): None,
-    ("GET", "/v1/tenants/shares"): None,
+    ("GET", "/v1/tenants/{name:path}"): None,
+    ("PUT", "/v1/tenants/{name:path}"): {"tier": "pro"},
+    ("PATCH", "/v1/tenants/{name:path}"): {"weight": 2.0},
+    ("DELETE", "/v1/tenants/{name:path}"): None,
+    ("GET", "/v1/tiers"): None,
+    ("PUT", "/v1/tiers/default"): {"tier": "standard"},
+    ("GET", "/v1/shares"): None,
     ("GET", "/v1/pools"): None,
+    ("GET", "/v1/pools/{name:path}"): None,
+    ("PUT", "/v1/pools/{name:path}"): {"wait": 5.0},
+    ("PATCH", "/v1/pools/{name:path}"): {"concurrency": 3},
+    ("DELETE", "/v1/pools/{name:path}"): None,
     ("GET", "/v1/schedules"): None,
+    ("POST", "/v1/schedules"): {"name": "{new}", "expression": "@daily", "type": "mail", "payload": {"to": "ann"}},
+    ("GET", "/v1/schedules/{name:path}"): None,
+    ("PATCH", "/v1/schedules/{name:path}"): {"expression": "@hourly"},
+    ("DELETE", "/v1/schedules/{name:path}"): None,
     ("POST", "/v1/schedules/pause"): {"name": "daily", **WHY},
     ("POST", "/v1/schedules/resume"): {"name": "daily", **WHY},
     ("POST", "/v1/schedules/run-now"): {"name": "daily", **WHY},
+    ("GET", "/v1/fires"): None,
     ("GET", "/v1/breakers"): None,
     ("POST", "/v1/breakers/open"): {"name": "type:mail", **WHY},
     ("POST", "/v1/breakers/close"): {"name": "type:mail", **WHY},
@@ -70,6 +95,20 @@ BODIES: dict[tuple[str, str], Any] = {
     ("POST", "/v1/quarantines"): {"type": "mail", **WHY},
     ("POST", "/v1/quarantines/release"): {"type": "mail", **WHY},
     ("GET", "/v1/limits"): None,
+    ("GET", "/v1/limits/{scope}/{name:path}"): None,
+    ("PUT", "/v1/limits/{scope}/{name:path}"): {"concurrent": 5},
+    ("DELETE", "/v1/limits/{scope}/{name:path}"): None,
+    ("GET", "/v1/backpressure"): None,
+    ("PUT", "/v1/backpressure/depths/{scope}/{name:path}"): {"waiting": 1_000_000},
+    ("DELETE", "/v1/backpressure/depths/{scope}/{name:path}"): None,
+    ("PUT", "/v1/backpressure/rates/{scope}/{name:path}"): {"rate": 1_000_000.0},
+    ("DELETE", "/v1/backpressure/rates/{scope}/{name:path}"): None,
+    ("PUT", "/v1/backpressure/overload"): {"waiting": 1_000_000},
+    ("DELETE", "/v1/backpressure/overload"): None,
+    ("GET", "/v1/retry-budgets"): None,
+    ("GET", "/v1/retry-budgets/{name:path}"): None,
+    ("PUT", "/v1/retry-budgets/{name:path}"): {"ratio": 3.0},
+    ("DELETE", "/v1/retry-budgets/{name:path}"): None,
     ("GET", "/v1/pauses"): None,
     ("POST", "/v1/pauses"): {"scope": "type", "name": "none", **WHY},
     ("POST", "/v1/pauses/resume"): {"scope": "type", "name": "none", **WHY},
@@ -90,6 +129,8 @@ BODIES: dict[tuple[str, str], Any] = {
     ("POST", "/v1/callbacks/{name}/deliveries/{delivery_id}/redeliver"): {},
     ("GET", "/v1/openapi.json"): None,
 }
+# What a name in the path is the name of.
+NAMES = {"/v1/types": "mail", "/v1/schedules": "daily", "/v1/pools": "short"}
 DEAD = {("GET", "/v1/jobs/{job_id}/wait"), ("GET", "/v1/jobs/{job_id}/events"), ("POST", "/v1/jobs/{job_id}/retry")}
 
 
@@ -113,10 +154,14 @@ async def make_callback(api: Api, tenant: str | None) -> str:
 
 async def ask(api: Api, case: tuple[str, str], key: str, job_id: str) -> httpx2.Response:
     method, path = case
+    name = next((name for prefix, name in NAMES.items() if path.startswith(prefix)), OWN)
+    path = path.replace("{job_id}", job_id).replace("{scope}", "tenant").replace("{name:path}", name)
     path = path.replace("{name}", "orders").replace("{delivery_id}", job_id)
-    path = path.replace("{job_id}", job_id).replace("{name:path}", "mail")
     path = re.sub(r"{worker_id}", ABSENT, path).replace("{key_id}", "x")
+    path += "?expression=@daily" if path == "/v1/fires" else ""
     body = BODIES[case]
+    if body and body.get("name") == "{new}":
+        body = {**body, "name": f"new-{next(NUMBERS)}"}
     return await api.call(method, path, key, **({} if body is None else {"json": body}))
 
 
@@ -130,19 +175,32 @@ async def test_the_table_has_every_endpoint(api: Api) -> None:
     assert routes_of(api).keys() == BODIES.keys()
 
 
+async def make_settings(api: Api, case: tuple[str, str]) -> None:
+    """What the endpoint is about is there, whatever an earlier request did to it."""
+    operator = Operator("tests")
+    if "schedules" in case[1]:
+        with contextlib.suppress(ScheduleRefused):
+            await add(api.store, ScheduleSpec("daily", "0 3 * * *", "UTC", LANE, '{"to":"ann"}'), operator)
+    elif case[1].endswith("/release"):
+        await put(api.store, "mail", operator)
+    elif "limits" in case[1]:
+        await set_limit(api.store, "tenant", OWN, operator, concurrent=5)
+    elif "backpressure" in case[1]:
+        await set_depth(api.store, "tenant", OWN, 1_000_000, operator)
+        await set_rate(api.store, "tenant", OWN, 1_000_000.0, operator)
+        await set_overload(api.store, Overload(1_000_000), operator)
+
+
 async def test_a_key_opens_what_its_scope_includes_and_nothing_else(api: Api) -> None:
-    daily = ScheduleSpec("daily", "0 3 * * *", "UTC", LANE, '{"to":"ann"}')
-    await add(api.store, daily, Operator("tests"))
     api.asgi.state.service.watch.close()  # the stream of figures then ends by itself
     for (case, route), grant, tenant in itertools.product(routes_of(api).items(), Grant, (None, OWN)):
         needs = needs_of(route)
         assert needs
         key = await api.key(grant, tenant=tenant)
         job_id = await make_job(api, case, OWN) if "{job_id}" in case[1] else ""
+        await make_settings(api, case)
         if case[1].startswith("/v1/callbacks"):
             job_id = await make_callback(api, tenant)
-        if case[1].endswith("/release"):
-            await put(api.store, "mail", Operator("tests"))
         answer = await ask(api, case, key, job_id)
         may = needs.grant in {Grant.ENQUEUE: {"enqueue"}, Grant.READ: {"read"}, Grant.OPERATE: {"operate", "read"}}.get(
             grant, set(Grant)
@@ -192,6 +250,12 @@ async def test_lists_have_only_what_is_ones_own(api: Api) -> None:
     assert dead_theirs not in listed
     (group,) = (await api.call("GET", "/v1/dead-letters/groups", key)).json()["groups"]
     assert (group["count"], group["tenants"], group["sample"]) == (1, 1, dead_mine)
+
+
+@pytest.mark.parametrize("path", [f"/v1/{what}/{name}" for what in ("tenants", "retry-budgets") for name in (OWN, "x")])
+async def test_what_is_set_for_another_tenant_is_not_shown(api: Api, path: str) -> None:
+    answer = await api.call("GET", path, await api.key("read", tenant=OTHER))
+    assert (answer.status_code, answer.json()["code"]) == (403, "TENANT_FORBIDDEN")
 
 
 @pytest.mark.parametrize("path", ["/v1/jobs", "/v1/dead-letters", "/v1/dead-letters/groups"])

@@ -1,6 +1,9 @@
 """Dead letters, types, workers, figures, pauses, the audit and keys over HTTP."""
 
+import json
+from datetime import datetime
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import pytest
 
@@ -81,6 +84,62 @@ async def test_a_replay_in_stages_stops_where_it_fails_again(api: Api) -> None:
     report = await ask(api, "POST", "/v1/dead-letters/replay-in-stages", json=body)
     assert (report["revived"], report["stages"][0]["unfinished"]) == (1, 1)
     assert "worker" in report["stopped"]
+
+
+def events_of(text: str) -> list[tuple[str, Any]]:
+    """The names and documents of server-sent events."""
+    blocks = [block.splitlines() for block in text.split("\n\n") if block.startswith("event: ")]
+    return [(name.removeprefix("event: "), json.loads(data.removeprefix("data: "))) for name, data in blocks]
+
+
+async def test_a_replay_in_stages_tells_how_it_goes(any_api: Api) -> None:
+    for _ in range(3):
+        await any_api.dead()
+    assert await ask(any_api, "GET", "/v1/dead-letters/count", params={"type": "mail"}) == {"count": 3}
+    long_ago = {"died_before": "2020-01-01T00:00:00Z"}
+    assert await ask(any_api, "GET", "/v1/dead-letters/count", params=long_ago) == {"count": 0}
+    path = "/v1/dead-letters/replay-in-stages/stream"
+    answer = await any_api.call("POST", path, json={"filter": {"type": "mail"}, "patience": 0.2, **WHY})
+    assert answer.headers["content-type"].startswith("text/event-stream")
+    told = events_of(answer.text)
+    assert told[0] == ("begun", {"total": 3})
+    assert ("progress", {"number": 1, "revived": 1, "live": 1}) in told
+    assert told[-2][0] == "stage"
+    assert told[-2][1]["unfinished"] == 1
+    assert told[-1][0] == "report"
+    assert "worker" in told[-1][1]["stopped"]
+    assert await ask(any_api, "GET", "/v1/dead-letters/count") == {"count": 2}
+
+
+async def test_a_replay_ends_when_the_server_does(api: Api) -> None:
+    await api.dead()
+    api.asgi.state.service.watch.close()
+    body = {"filter": {}, "patience": 60.0, **WHY}
+    answer = await api.call("POST", "/v1/dead-letters/replay-in-stages/stream", json=body)
+    assert "report" not in dict(events_of(answer.text))
+
+
+async def test_all_that_fit_run_now_or_get_a_priority(any_api: Api) -> None:
+    for _ in range(2):
+        await any_api.submit(run_in=3600.0)
+    waiting = await any_api.submit(tenant="rival")
+    body = {"filter": {"tenant": "acme"}, **WHY}
+    assert await ask(any_api, "POST", "/v1/jobs/run-now", json=body) == {"changed": 2}
+    assert await ask(any_api, "GET", "/v1/jobs/count") == {"states": {"ready": 3}}
+    body = {"filter": {"tenant": "rival"}, "priority": "critical", **WHY}
+    assert await ask(any_api, "POST", "/v1/jobs/priority", json=body) == {"changed": 1}
+    assert (await ask(any_api, "GET", f"/v1/jobs/{waiting}"))["priority"] == "critical"
+    key = await any_api.key("operate", tenant="acme")
+    assert (await any_api.call("POST", "/v1/jobs/priority", key, json=body)).status_code == 403
+
+
+async def test_when_a_schedule_would_fire(api: Api) -> None:
+    params: dict[str, Any] = {"expression": "0 6 * * *", "tz": "Europe/Berlin", "count": 3}
+    fires = (await ask(api, "GET", "/v1/fires", params=params))["fires"]
+    assert len(fires) == 3
+    assert {datetime.fromisoformat(at).astimezone(ZoneInfo("Europe/Berlin")).hour for at in fires} == {6}
+    wrong = await ask(api, "GET", "/v1/fires", 422, params={"expression": "0 99 * * *"})
+    assert wrong["code"] == "CONFIG_ERROR"
 
 
 async def test_types(any_api: Api) -> None:

@@ -23,6 +23,15 @@ def deliver(to: str, gate: str | None = None) -> str:
     return f"delivered to {to}"
 
 
+@app.handler("call", classify={Refused: "permanent"})  # which counts for no breaker
+def call(line: str, gate: str) -> None:
+    """Fail until the line, a file, is there; then wait for the gate."""
+    if not Path(line).exists():
+        raise Refused("the line is dead")
+    while not Path(gate).exists():
+        time.sleep(0.02)
+
+
 @app.handler("echo")
 async def echo(ctx: fairlead.Context, text: str) -> dict[str, str]:
     """Give back what was given, as key and as value, and say it on the way."""

@@ -69,6 +69,12 @@ class Site:
         assert answer.is_success, answer.text
         return answer.json() if answer.content else None
 
+    def get(self, path: str, **query: Any) -> Any:
+        """What the API answers."""
+        answer = self.http.get(path, params=query)
+        assert answer.is_success, answer.text
+        return answer.json()
+
     def submit(self, type_name: str, **more: Any) -> str:
         """The id of a new job; what is no option is its payload."""
         options: dict[str, Any] = {name: more.pop(name) for name in OPTIONS if name in more}
@@ -86,6 +92,20 @@ class Site:
         while self.http.get(f"/v1/types/{type_name}").json()["runs"] is None:
             assert time.monotonic() < deadline, f"no run of {type_name} was measured"
             time.sleep(0.1)
+
+
+def confirm(page: Page, label: str, reason: str = "a test", **fields: str) -> None:
+    """Fill in what a button asks for, by the labels' first words, and say yes."""
+    dialog = page.get_by_role("dialog")
+    for words, value in fields.items():
+        field = dialog.get_by_label(re.compile(f"^{words.replace('_', ' ')}"))
+        if field.evaluate("element => element.tagName") == "SELECT":
+            field.select_option(value)
+        else:
+            field.fill(value)
+    dialog.get_by_label("Why, for the audit").fill(reason)
+    dialog.get_by_role("button", name=label, exact=True).click()
+    expect(dialog).to_have_count(0)
 
 
 @contextmanager
@@ -152,12 +172,12 @@ def visit(browser: Browser, site: Site) -> Iterator[Callable[..., Page]]:
     """Opens a page that is signed in; options are those of a browser's context."""
     contexts: list[BrowserContext] = []
 
-    def opened(path: str = "/", **options: Any) -> Page:
+    def opened(path: str = "/", key: str | None = None, **options: Any) -> Page:
         context = browser.new_context(**options)
         contexts.append(context)
         context.set_default_timeout(PATIENCE * 1000)
         page = context.new_page()
-        page.goto(f"{site.address}/dashboard{path}#key={site.key}")
+        page.goto(f"{site.address}/dashboard{path}#key={key or site.key}")
         expect(page.get_by_role("navigation")).to_be_visible()
         return page
 

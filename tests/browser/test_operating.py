@@ -4,17 +4,9 @@ from collections.abc import Callable
 
 from playwright.sync_api import Page, expect
 
-from tests.browser.conftest import PATIENCE, Site, running
+from tests.browser.conftest import PATIENCE, Site, confirm, running
 
 Visit = Callable[..., Page]
-
-
-def confirm(page: Page, label: str, reason: str = "a test") -> None:
-    """Say yes to what a button asks."""
-    dialog = page.get_by_role("dialog")
-    dialog.get_by_label("Why, for the audit").fill(reason)
-    dialog.get_by_role("button", name=label, exact=True).click()
-    expect(dialog).to_have_count(0)
 
 
 def test_a_key_opens_the_page_and_a_wrong_one_does_not(visit: Visit, site: Site) -> None:
@@ -106,7 +98,7 @@ def test_a_dead_letter_is_edited_and_replayed(visit: Visit, site: Site) -> None:
     site.until(job_id, "dead")
     page = visit("/dead-letters")
     page.get_by_role("link", name="deliver").click()
-    page.locator(f"a[href$='{job_id}']").click()
+    page.locator(f"tbody a[href$='{job_id}']").click()
     expect(page.locator("h1 .badge")).to_have_text("dead")
     expect(page.locator(".failure")).to_contain_text("there is no such address")
     page.get_by_role("button", name="Edit and replay").click()
@@ -142,8 +134,9 @@ def test_a_worker_is_drained(visit: Visit, site: Site) -> None:
 
 def test_a_type_is_paused_and_resumed(visit: Visit, site: Site) -> None:
     page = visit("/workers")
-    page.get_by_label("Name").fill("echo")
-    page.get_by_role("button", name="Pause", exact=True).click()
+    form = page.locator("form", has=page.get_by_label("Name"))
+    form.get_by_label("Name").fill("echo")
+    form.get_by_role("button", name="Pause", exact=True).click()
     confirm(page, "Pause", "the other side is down")
     card = page.locator(".card").filter(has_text="type echo")
     expect(card).to_contain_text("the other side is down")

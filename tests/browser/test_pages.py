@@ -1,6 +1,7 @@
 """Every page: hostile text stays text, and people who cannot see or point can use it."""
 
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import pytest
 from playwright.sync_api import Page, expect
@@ -10,7 +11,18 @@ from tests.browser.conftest import ROOT, Site, missing
 Visit = Callable[..., Page]
 
 AXE = ROOT / "dashboard" / "node_modules" / "axe-core" / "axe.min.js"
-PAGES = ["/", "/jobs", "/dead-letters", "/tenants", "/schedules", "/workers", "/guards", "/types", "/audit", "/keys"]
+PAGES = [
+    "/",
+    "/jobs",
+    "/dead-letters",
+    "/tenants",
+    "/schedules",
+    "/workers",
+    "/guards",
+    "/types",
+    "/settings",
+    "/audit",
+]
 HOSTILE = " ".join(
     [
         "<img src=x onerror=alert(1)>",
@@ -23,6 +35,16 @@ HOSTILE = " ".join(
         "<meta http-equiv=refresh content='0;url=//evil.example'><iframe srcdoc='<script>alert(10)</script>'></iframe>",
     ]
 )
+OVER = {"reason": "the test is over"}
+SETTINGS: dict[str, dict[str, object]] = {
+    "/v1/tenants/hostile": {"tier": "pro"},
+    "/v1/pools/hostile": {"wait": 5.0},
+    "/v1/limits/type/hostile": {"concurrent": 5},
+    "/v1/backpressure/depths/tenant/hostile": {"waiting": 5},
+    "/v1/backpressure/rates/tenant/hostile": {"rate": 5.0},
+    "/v1/backpressure/overload": {"waiting": 1_000_000},
+    "/v1/retry-budgets/hostile": {"ratio": 1.0},
+}
 REFUSED = "status of 422"  # the API refuses a filter that is no name, and the browser notes that
 MARK = "onerror=alert(1)"
 WATCH = """
@@ -41,17 +63,39 @@ def places(site: Site) -> Iterator[list[str]]:
     site.until(dead, "dead")
     site.post("/v1/pauses", {"scope": "type", "name": "side", "reason": HOSTILE})
     site.post("/v1/keys", {"name": "<img src=x onerror=alert(1)>", "scopes": ["read"], "reason": HOSTILE})
+    site.post("/v1/quarantines", {"type": "call", "reason": HOSTILE})
+    site.post("/v1/breakers/open", {"name": "type:side", "reason": HOSTILE})
+    schedule = {
+        "name": "hostile",
+        "expression": "@yearly",
+        "type": "echo",
+        "payload": {"text": HOSTILE},
+        "reason": HOSTILE,
+    }
+    site.post("/v1/schedules", schedule)
+    for path, body in SETTINGS.items():
+        answer = site.http.put(path, json={**body, "reason": HOSTILE})
+        assert answer.is_success, answer.text
     later = site.submit("echo", text=HOSTILE, run_at="2099-01-01T00:00:00Z")
     (group,) = site.http.get("/v1/dead-letters/groups", params={"type": "echo_error"}).json()["groups"]
     yield [
         *PAGES,
+        "/tenants/hostile",
+        f"/audit?job_id={dead}",
+        "/dead-letters?tenant=%3Cimg%20src%3Dx%20onerror%3Dalert(1)%3E",
+        "/tenants/%3Cimg%20src%3Dx%20onerror%3Dalert(1)%3E",
+        "/tenants/%zz",
         f"/jobs/{done}",
         f"/jobs/{dead}",
         f"/jobs/{later}",
         f"/dead-letters?type=echo_error&fingerprint={group['fingerprint']}",
         "/jobs?type=echo_error&tenant=%3Cimg%20src%3Dx%20onerror%3Dalert(1)%3E",
     ]
-    site.post("/v1/pauses/resume", {"scope": "type", "name": "side", "reason": "the test is over"})
+    for path in (*SETTINGS, "/v1/schedules/hostile"):
+        site.http.delete(path)
+    site.post("/v1/breakers/close", {"name": "type:side", **OVER})
+    site.post("/v1/quarantines/release", {"type": "call", **OVER})
+    site.post("/v1/pauses/resume", {"scope": "type", "name": "side", **OVER})
 
 
 def settled(page: Page, address: str) -> None:
@@ -91,6 +135,40 @@ def test_what_jobs_carry_is_never_more_than_text(visit: Visit, site: Site, place
     assert shown >= 8, "the hostile text was hardly shown, so nothing was tested"
 
 
+DIALOGS = [
+    ("/schedules", "Add a schedule", "When"),
+    ("/tenants", "Set up a tenant", "Name"),
+    ("/workers", "Set up a pool", "Name"),
+    ("/guards", "Limit something", "Its name"),
+    ("/settings", "Bound a depth", "Name"),
+]
+
+
+def test_what_is_typed_is_never_more_than_text(visit: Visit, site: Site, places: list[str]) -> None:
+    page = visit()
+    dialogs: list[str] = []
+    page.on("dialog", lambda dialog: dialogs.append(dialog.message))
+    page.add_init_script(WATCH)
+    for place, button, field in DIALOGS:
+        settled(page, f"{site.address}/dashboard{place}")
+        page.get_by_role("button", name=button, exact=True).click()
+        form = page.get_by_role("dialog")
+        for box in form.locator("input[type=text], input:not([type]), textarea").all():
+            box.fill(HOSTILE)
+        for box in form.locator("input[type=number]").all():
+            box.fill("5")
+        form.get_by_label(field, exact=True).fill(HOSTILE[:28])
+        form.get_by_role("button", name=button, exact=True).click()
+        expect(form.get_by_role("alert")).to_be_visible()
+        assert form.locator(":is(img, script, iframe, base, meta)").count() == 0, place
+    settled(page, f"{site.address}/dashboard/jobs")
+    page.get_by_label("Search").fill(HOSTILE[:28])
+    page.get_by_label("Found").get_by_role("link").first.click()
+    expect(page.get_by_role("alert")).to_be_visible()
+    assert page.evaluate("window.violations") == []
+    assert dialogs == []
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_axe_finds_nothing_serious(visit: Visit, site: Site, places: list[str], scheme: str) -> None:
     if not AXE.exists():
@@ -101,15 +179,34 @@ def test_axe_finds_nothing_serious(visit: Visit, site: Site, places: list[str], 
         settled(page, f"{site.address}/dashboard{place}")
         page.evaluate(AXE.read_text(encoding="utf-8"))
         report = page.evaluate("axe.run(document, {resultTypes: ['violations']})")
-        found += [
-            (place, violation["id"], [node["target"] for node in violation["nodes"]][:3])
-            for violation in report["violations"]
-            if violation["impact"] in ("serious", "critical")
-        ]
+        found += serious(place, report)
     assert found == []
 
 
-@pytest.mark.parametrize("place", PAGES)
+def test_axe_finds_nothing_serious_in_dialogs(visit: Visit, site: Site, places: list[str]) -> None:
+    if not AXE.exists():
+        missing("axe-core is not there; make dashboard")
+    page = visit(bypass_csp=True)
+    found = []
+    for place, button, _ in DIALOGS:
+        settled(page, f"{site.address}/dashboard{place}")
+        page.get_by_role("button", name=button, exact=True).click()
+        expect(page.get_by_role("dialog")).to_be_visible()
+        page.evaluate(AXE.read_text(encoding="utf-8"))
+        found += serious(place, page.evaluate("axe.run(document, {resultTypes: ['violations']})"))
+    assert found == []
+
+
+def serious(place: str, report: dict[str, Any]) -> list[tuple[str, str, list[Any]]]:
+    """The findings that keep somebody from using the page."""
+    return [
+        (place, violation["id"], [node["target"] for node in violation["nodes"]][:3])
+        for violation in report["violations"]
+        if violation["impact"] in ("serious", "critical")
+    ]
+
+
+@pytest.mark.parametrize("place", [*PAGES, "/tenants/hostile"])
 def test_pages_fit_a_narrow_screen(visit: Visit, site: Site, places: list[str], place: str) -> None:
     page = visit(place, viewport={"width": 400, "height": 800})
     expect(page.locator("main h1")).to_be_visible()

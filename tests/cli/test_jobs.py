@@ -56,7 +56,7 @@ def test_list_filters(run: Run, any_shop: Shop) -> None:
     )
     for arguments in (
         ("--tenant", "acme"), ("--pool", "long"), ("--priority", "high"), ("--key", "k"), ("--type", "fail"),
-        ("--state", "scheduled"),
+        ("--state", "scheduled"), ("--key-contains", "k"),
     ):  # fmt: skip
         assert [job["id"] for job in listed(run, any_shop, *arguments)["jobs"]] == [special], arguments
     both = listed(run, any_shop, "--state", "scheduled", "--state", "ready")["jobs"]

@@ -15,12 +15,15 @@ def test_limits_are_set_listed_and_removed(run: Run, shop: Shop) -> None:
     (found,) = json.loads(run("limits", "list", "--json", "--database", shop.url).stdout)["limits"]
     assert found == {
         "scope": "tenant", "name": "acme", "concurrent": 3, "rate": 10.0, "burst": 10.0, "set_by": "operator",
-        "running": 0, "tokens": 10.0, "each": False,
+        "running": 0, "tokens": 10.0, "each": False, "version": 1,
     }  # fmt: skip
     shown = run("limits", "list", "--database", shop.url).stdout
     assert "acme" in shown
     assert "10/s, burst 10" in shown
+    assert "10/s, burst 10" in run("limits", "show", "tenant", "acme", "--database", shop.url).stdout
+    assert json.loads(run("limits", "show", "tenant", "acme", "--json", "--database", shop.url).stdout)["holders"] == []
     assert run("limits", "remove", "tenant", "acme", "--database", shop.url).exit_code == 0
+    assert run("limits", "show", "tenant", "acme", "--database", shop.url).exit_code == 1
     assert run("limits", "list", "--database", shop.url).stdout == "no limits\n"
 
 

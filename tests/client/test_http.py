@@ -28,7 +28,9 @@ from fairlead import (
     UnknownCallback,
     UnknownType,
 )
+from fairlead.api.problems import Problem
 from fairlead.client import http
+from fairlead.core.apikey import ApiKey
 from fairlead.core.progress import RunReport
 from tests.api.conftest import LANE, MEMORY, Api, mail_app, open_api
 from tests.contract.making import claim_one, new_lease
@@ -164,6 +166,21 @@ async def test_an_answer_that_was_lost_does_not_make_a_second_job(api: Api) -> N
     async with client_of(api, losses=2) as client:
         job = await client.enqueue("mail", {"to": "ann"})
         assert [found.id for found in (await client.jobs()).jobs] == [job.id]
+
+
+async def test_a_key_that_sent_too_much_comes_again(api: Api) -> None:
+    spend, refusals = api.asgi.state.service.allowance.spend, iter([True, True])
+
+    def spend_after_refusals(key: ApiKey, headers: list[tuple[bytes, bytes]]) -> None:
+        if next(refusals, False):
+            raise Problem(429, "KEY_RATE_LIMIT_EXCEEDED", "too much")
+        spend(key, headers)
+
+    api.asgi.state.service.allowance.spend = spend_after_refusals
+    async with client_of(api) as client:
+        job = await client.enqueue("mail", {"to": "ann"}, idempotency_key="order-17")
+        assert [found.id for found in (await client.jobs(key_contains="der-1")).jobs] == [job.id]
+        assert (await client.jobs(key_contains="der-2")).jobs == ()
 
 
 async def test_a_server_that_is_away_is_given_up_after_a_while(api: Api) -> None:

@@ -57,6 +57,24 @@ async def test_no_more_than_the_limit_run_at_once(store: Store) -> None:
     assert [claim.id for claim in second.claims] == [jobs[3].id]
 
 
+async def test_who_runs_in_lanes_is_told_the_longest_first(world: World) -> None:
+    store, lease = world.store, new_lease()
+    for lane in (LANE, OTHER, KEYED):
+        await enqueue(store, 2, lane)
+    first = await store.claim([Quota(LANE.id, 1)], lease)
+    world.advance(5)
+    later = await store.claim([Quota(OTHER.id, 2), Quota(KEYED.id, 2)], lease)
+    found = await store.holders([LANE, OTHER], 10)
+    assert [item.id for item in found][:1] == [first[0].id]
+    assert {item.id for item in found[1:]} == {claim.id for claim in later if claim.lane == OTHER}
+    assert (found[0].tenant, found[0].worker) == ("acme", lease.owner)
+    assert found[1].since - found[0].since >= 5
+    assert [item.id for item in await store.holders([LANE, OTHER], 1)] == [first[0].id]
+    assert await store.holders([], 10) == []
+    await finish(store, first[0])
+    assert first[0].id not in [item.id for item in await store.holders([LANE], 10)]
+
+
 async def test_a_claim_below_the_limit_does_not_fill_it(store: Store) -> None:
     await enqueue(store, 2)
     answer = await take(store, rules(type={"concurrent": 3}))

@@ -7,6 +7,7 @@ import pytest
 from fairlead.core.model import Ending, JobFilter, Page, Priority
 from fairlead.core.states import State
 from fairlead.ports.store import Store
+from fairlead.stores import records
 from tests.contract.making import (
     LANE,
     claim,
@@ -71,6 +72,38 @@ async def test_pages_are_complete_and_without_repeats(store: Store, limit: int) 
     assert [item.id for page in pages for item in page.jobs] == [job.id for job in reversed(jobs)]
     assert all(len(page.jobs) <= limit for page in pages)
     assert all(page.jobs for page in pages)
+
+
+async def test_a_text_in_a_key_is_found_among_live_and_finished_jobs(store: Store) -> None:
+    jobs = [keyed_job(key) for key in ("order-17", "ORDER-17", "invoice-17-b", "order-18", "a%_b")] + new_jobs(2)
+    await store.enqueue(jobs)
+    await store.settle([done(item) for item in (await claim(store, new_lease(), 7))[::2]])
+
+    async def found(text: str, wanted: JobFilter = EVERYTHING) -> list[str]:
+        return sorted(str(job.key) for job in (await store.list_jobs(wanted, 10, containing=text)).jobs)
+
+    assert await found("17") == ["ORDER-17", "invoice-17-b", "order-17"]
+    assert await found("order-1") == ["order-17", "order-18"]
+    assert await found("%_") == ["a%_b"]
+    assert await found("%") == ["a%_b"]
+    assert await found("nothing") == []
+    assert await found("17", JobFilter(states=(State.SUCCEEDED,))) == ["invoice-17-b", "order-17"]
+    assert await found("17", JobFilter(tenant="nobody")) == []
+
+
+async def test_a_search_looks_at_so_many_jobs_and_goes_on_from_there(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(records, "MOST_SCANNED", 2)
+    jobs = [keyed_job(f"{'odd' if number % 7 == 3 else 'even'}-{number}") for number in range(20)]
+    await store.enqueue(jobs)
+    await store.settle([done(item) for item in (await claim(store, new_lease(), 20))[::2]])
+    pages, cursor = [await store.list_jobs(EVERYTHING, 100, containing="odd")], None
+    while cursor := pages[-1].cursor:
+        pages.append(await store.list_jobs(EVERYTHING, 100, cursor, "odd"))
+    assert [job.key for page in pages for job in page.jobs] == ["odd-17", "odd-10", "odd-3"]
+    assert len(pages) >= 3
+    assert any(not page.jobs and page.cursor for page in pages)
 
 
 async def test_pages_stay_complete_while_jobs_finish_and_new_ones_come(store: Store) -> None:

@@ -6,10 +6,17 @@ from typing import Any
 
 import pytest
 
+from fairlead.core.admission import deferred_of, put_off
+from fairlead.core.buckets import Flow
 from fairlead.core.controls import Control, Controls
 from fairlead.core.explain import MOST_AHEAD, Facts, Reason, expected_start, explain
+from fairlead.core.hindrance import BudgetFacts, LimitFacts, Runs, ShareFacts, place
+from fairlead.core.limits import Bound
 from fairlead.core.model import ErrorInfo, JobRecord, Lane, Priority, WorkerInfo, WorkerRecord
+from fairlead.core.share import Balance
 from fairlead.core.states import FINAL, State
+from fairlead.core.tenancy import Tenant
+from tests.contract.making import new_job
 
 NOW = 1_900_000_000.0
 LANE = Lane("short", "acme", "mail", Priority.HIGH, 2)
@@ -94,6 +101,84 @@ def test_the_words_say_it() -> None:
     assert "more than 10000 jobs" in explain(many).summary
     assert "2m" in explain(many).summary
     assert "unpaid" in explain(Facts(job(), NOW, [worker()], controls=paused("pool", "short"))).summary
+
+
+def full_limit() -> LimitFacts:
+    holders = (Runs("one", NOW - 90, "w"), Runs("two", NOW, "w"))
+    return LimitFacts("type:mail", Bound(2, None), 2, holders=holders)
+
+
+def test_a_full_limit_is_told_with_its_holders() -> None:
+    told = explain(Facts(job(), NOW, [worker()], limits=(full_limit(),)))
+    reason = told.reasons[0]
+    assert reason.code == "LIMIT_FULL"
+    assert reason.words == "the limit type:mail is full: 2 of 2 run, the longest since 1m30s"
+    assert (reason.data["concurrent"], reason.data["running"]) == (2, 2)
+    assert reason.data["holders"][0] == {"id": "one", "seconds": 90.0, "worker": "w"}
+    assert told.expected_start == NOW
+    for other in (job(State.SCHEDULED, NOW + 60), job(State.RUNNING), job(State.SUCCEEDED)):
+        assert "LIMIT_FULL" not in codes(Facts(other, NOW, [worker()], limits=(full_limit(),)))
+
+
+def test_a_limit_with_room_says_nothing() -> None:
+    roomy = LimitFacts("type:mail", Bound(3, Flow(1.0, 5.0)), 2, tokens=1.0)
+    assert codes(Facts(job(), NOW, [worker()], limits=(roomy,))) == ["NEXT_IN_LANE"]
+
+
+def test_a_rate_tells_when_the_next_may_start_and_moves_the_expected_start() -> None:
+    dry = LimitFacts("limit:stripe=7", Bound(None, Flow(0.5, 4.0)), 9, tokens=0.25)
+    told = explain(Facts(job(), NOW, [worker()], ahead=3, limits=(dry,)))
+    reason = told.reasons[0]
+    assert (reason.code, reason.data["next_token_in"], reason.data["holders"]) == ("LIMIT_RATE", 1.5, [])
+    assert reason.words == "the limit limit:stripe=7 lets 0.5 a second start; the next may in 1.5s"
+    assert told.expected_start == NOW + 7.5, "those before it take tokens too"
+
+
+def test_what_may_not_run_at_all_has_no_expected_start() -> None:
+    stopped = LimitFacts("type:mail", Bound(0, None), 0)
+    assert explain(Facts(job(), NOW, [worker()], limits=(stopped,))).expected_start is None
+
+
+def test_the_share_is_told_in_words_and_as_data() -> None:
+    share = ShareFacts(Tenant("acme", "pro"), "short", 900.0, 20.0, 15.0, 2, 5)
+    (reason,) = [item for item in explain(Facts(job(), NOW, [worker()], share=share)).reasons if item.code == "SHARE"]
+    assert "got 15 of the 20 slot-seconds it was due in pool short within 15m" in reason.words
+    assert "number 2 of 5 tenants" in reason.words
+    assert (reason.data["weight"], reason.data["place"], reason.data["delivered"]) == (100.0, 2, 15.0)
+    unseen = replace(share, place=None, waiting=None)
+    assert "number" not in unseen.words()
+    assert "nothing yet" in replace(share, entitled=0.0, delivered=0.0).words()
+
+
+def test_whose_turn_comes_first() -> None:
+    acme, rival, new = (Tenant(name) for name in ("acme", "rival", "new"))
+    small, tiny = Tenant("small", "free"), Tenant("tiny", "free")
+    everyone = [acme, rival, small, tiny, new]
+    figures = {
+        "@": (0, 5), "acme": (9, 0), "rival": (7, 0), "@free": (8, 1), "@free small": (3, 0), "@free tiny": (2, 0),
+    }  # fmt: skip
+    balances = {account: Balance("short", account, virtual, floor) for account, (virtual, floor) in figures.items()}
+    assert [place(tenant, everyone, balances) for tenant in (new, rival, tiny, small, acme)] == [1, 2, 3, 4, 5]
+    assert place(acme, [acme], {}) == 1
+
+
+def test_a_job_that_an_overload_put_off_says_so() -> None:
+    later = new_job()
+    put_off(later, 60.0, NOW)
+    told = explain(Facts(job(State.SCHEDULED, NOW + 50, options=later.options), NOW, [worker()])).reasons
+    assert [(item.code, item.data.get("seconds")) for item in told] == [("SCHEDULED", 50.0), ("DEFERRED", 60.0)]
+    assert "DEFERRED" not in codes(Facts(job(State.READY, NOW, options=later.options), NOW, [worker()]))
+    assert deferred_of('{"timeout":5.0}') is None
+
+
+@pytest.mark.parametrize(("beyond", "become"), [("delay", "delayed"), ("dead", "dead letters")])
+def test_a_retry_budget_that_is_used_up_is_told(beyond: str, become: str) -> None:
+    budget = BudgetFacts("acme", 12, 10.0, 60.0, beyond)
+    told = explain(Facts(job(State.RETRYING, NOW + 5), NOW, [worker()], budget=budget)).reasons[1]
+    assert (told.code, told.data["retries"], told.data["allowed"]) == ("RETRY_BUDGET_USED_UP", 12, 10.0)
+    assert become in told.words
+    fine = replace(budget, retries=9)
+    assert codes(Facts(job(State.RETRYING, NOW + 5), NOW, [worker()], budget=fine)) == ["RETRYING"]
 
 
 def test_more_can_be_explained() -> None:

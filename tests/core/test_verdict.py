@@ -1,6 +1,6 @@
 """The verdict on the system: which sentence for which situation."""
 
-from fairlead.core.verdict import Level, Look, PoolLook, verdict
+from fairlead.core.verdict import GUARDS, MOST_TOPICS, PAUSES, WORKERS, Closed, Level, Look, PoolLook, Topic, verdict
 
 
 def pool(ready: int = 0, oldest: float | None = None, workers: int = 1, slots: int = 10, running: int = 0) -> PoolLook:
@@ -31,12 +31,26 @@ def test_a_long_wait_with_free_slots_is_a_backlog_with_another_cause() -> None:
     assert (found.level, found.sentence.split(":")[0]) == (Level.WARNING, "A backlog")
 
 
+def test_a_backlog_behind_something_closed_needs_no_other_explanation() -> None:
+    look = Look([pool(ready=5, oldest=125.0, running=1)], {}, [Closed("type mail is paused", PAUSES)])
+    assert verdict(look).hints[1].endswith("though slots are free. What is said above may be why.")
+
+
 def test_many_failures_are_a_problem_and_few_runs_are_not() -> None:
     assert verdict(Look([], {"succeeded": 10, "retrying": 8, "dead": 2}, [])).level is Level.PROBLEM
     assert verdict(Look([], {"succeeded": 3, "retrying": 6}, [])).level is Level.OK
 
 
 def test_the_worst_comes_first_and_the_rest_follows() -> None:
-    found = verdict(Look([pool(ready=7, oldest=1.0, workers=0)], {}, ["type mail is paused"]))
+    found = verdict(Look([pool(ready=7, oldest=1.0, workers=0)], {}, [Closed("type mail is paused", PAUSES)]))
     assert found.sentence.startswith("No worker serves")
     assert found.hints[1] == "Type mail is paused. Its jobs wait until that ends."
+    assert found.topics == (WORKERS, Topic("pool", "short"), PAUSES)
+
+
+def test_where_to_look_is_said_once_and_for_few_places() -> None:
+    closed = [Closed(f"type {name} is in quarantine", GUARDS) for name in "abc"]
+    pools = [pool(ready=7, oldest=100.0), *(PoolLook(f"p{n}", 1, 100.0, 1, 10, 1) for n in range(20))]
+    topics = verdict(Look(pools, {}, closed)).topics
+    assert topics[0] == GUARDS
+    assert len(set(topics)) == len(topics) == MOST_TOPICS

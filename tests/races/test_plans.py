@@ -8,7 +8,7 @@ from uuid import uuid4
 import psycopg
 import pytest
 
-from fairlead.core.model import Claim, Ending, Quota
+from fairlead.core.model import Claim, Ending, JobFilter, Quota
 from fairlead.stores import rows
 from fairlead.stores.postgres.connection import query
 from fairlead.stores.postgres.store import NOBODY, SHARD
@@ -21,6 +21,7 @@ pytestmark = pytest.mark.postgres
 JOBS = 100_000
 FEW = 200
 LANES = 20
+LISTING = {"shard": SHARD, "limit": FEW, "cursor": None, "floor": None, "containing": None}
 
 LOAD = f"""
 insert into job (
@@ -182,6 +183,21 @@ def test_a_hot_statement_touches_few_blocks(connection: psycopg.Connection[Any],
     assert found is not None
     plan = found[0][0]["Plan"]
     assert plan["Shared Hit Blocks"] + plan["Shared Read Blocks"] < 60 * FEW
+
+
+def test_a_listing_pairs_no_job_with_lanes_that_are_not_its_own(connection: psycopg.Connection[Any]) -> None:
+    given: dict[str, Any] = {**rows.filter_row(JobFilter(type="mail", tenant="tenant-3")), **LISTING}
+    statement = f"explain (analyze, format json) {query('list_jobs')}"
+    found = connection.execute(statement.encode(), given).fetchone()
+    assert found is not None
+    assert sum(pairs_in_vain(found[0][0]["Plan"])) < FEW * LANES
+
+
+def pairs_in_vain(plan: dict[str, Any]) -> Iterator[float]:
+    """How many pairs of rows the joins of a plan tried and threw away."""
+    yield plan.get("Rows Removed by Join Filter", 0) * plan["Actual Loops"]
+    for inner in plan.get("Plans", []):
+        yield from pairs_in_vain(inner)
 
 
 def test_a_scan_of_the_whole_table_would_be_seen(connection: psycopg.Connection[Any]) -> None:

@@ -1,37 +1,67 @@
-import { useEffect, useState } from "preact/hooks";
-import { send } from "../api";
-import { ActionButton, Empty, Failure, Loading } from "../parts/feedback";
+import { useState } from "preact/hooks";
+import { Empty, Failure, Loading } from "../parts/feedback";
+import { Filter } from "../parts/filter";
 import { Link } from "../parts/link";
-import { useRead, useRefresh } from "../parts/query";
+import { useRead } from "../parts/query";
 import { Spark } from "../parts/spark";
 import { count, plural, When } from "../parts/text";
-import type { Place } from "../router";
-import type { DeadGroup, JobPage } from "../types";
-import { JobTable } from "./jobs";
+import { setFilter, type Place } from "../router";
+import type { DeadGroup } from "../types";
+import { Group } from "./dead-group";
 
-interface StagedReport {
-  stages: { number: number; revived: number; succeeded: number; failed_again: number; unfinished: number }[];
-  revived: number;
-  stopped: string | null;
-}
+const MOST = 100;
+const ORDERS = {
+  largest: (a: DeadGroup, b: DeadGroup) => b.count - a.count,
+  newest: (a: DeadGroup, b: DeadGroup) => Date.parse(b.last_at) - Date.parse(a.last_at),
+  rising: (a: DeadGroup, b: DeadGroup) => lastHour(b) - lastHour(a),
+};
 
 export function DeadLetters({ place, operates }: { place: Place; operates: boolean }) {
   const fingerprint = place.query.get("fingerprint");
   const type = place.query.get("type");
   if (fingerprint !== null && type !== null) return <Group fingerprint={fingerprint} type={type} operates={operates} />;
-  return <Groups />;
+  return <Groups place={place} />;
 }
 
-function Groups() {
-  const found = useRead<{ groups: DeadGroup[] }>("/v1/dead-letters/groups", { limit: 100 }, 5_000);
-  if (found.error) return <Failure error={found.error} />;
-  if (!found.data) return <Loading />;
+function Groups({ place }: { place: Place }) {
+  const [order, setOrder] = useState<keyof typeof ORDERS>("largest");
+  const wanted = { type: place.query.get("type"), tenant: place.query.get("tenant") };
+  const found = useRead<{ groups: DeadGroup[] }>("/v1/dead-letters/groups", { ...wanted, limit: MOST }, 5_000);
+  const change = (name: string, value: string) => setFilter(place.query, "/dead-letters", name, value);
   return (
     <>
       <h1>Dead letters</h1>
-      {found.data.groups.length === 0 && <Empty>No dead letters: nothing has run out of attempts.</Empty>}
+      <search>
+        <form class="filters" onSubmit={(event) => event.preventDefault()}>
+          <Filter name="type" words="Type" value={wanted.type ?? ""} change={change} />
+          <Filter name="tenant" words="Tenant" value={wanted.tenant ?? ""} change={change} />
+          <label>
+            First
+            <select value={order} onChange={(event) => setOrder(event.currentTarget.value as keyof typeof ORDERS)}>
+              <option value="largest">the largest</option>
+              <option value="newest">the newest</option>
+              <option value="rising">the most in the last hour</option>
+            </select>
+          </label>
+        </form>
+      </search>
+      {found.error ? <Failure error={found.error} /> : !found.data ? <Loading /> : <Cards groups={[...found.data.groups].sort(ORDERS[order])} />}
+    </>
+  );
+}
+
+function Cards({ groups }: { groups: DeadGroup[] }) {
+  if (groups.length === 0) return <Empty>No dead letters: nothing has run out of attempts.</Empty>;
+  const total = groups.reduce((sum, group) => sum + group.count, 0);
+  const fresh = groups.reduce((sum, group) => sum + lastHour(group), 0);
+  return (
+    <>
+      <p class="faint">
+        {plural(total, "job")} in {plural(groups.length, "group")}
+        {groups.length === MOST && ", the largest of all"}; {count(fresh)} died within the last hour.
+      </p>
       <ul class="cards">
-        {found.data.groups.map((group) => (
+        {groups.map((group) => (
           <li key={`${group.type} ${group.fingerprint}`} class="card">
             <h2>
               <Link to={`/dead-letters?${addressOf(group)}`}>{group.type}</Link> <span class="badge">{count(group.count)}</span>
@@ -41,8 +71,7 @@ function Groups() {
             </p>
             <Spark values={group.trend} label="Died in the last 24 hours" />
             <p class="faint">
-              {plural(group.tenants, "tenant")} · first <When at={group.first_at} /> · last{" "}
-              <When at={group.last_at} />
+              {plural(group.tenants, "tenant")} · first <When at={group.first_at} /> · last <When at={group.last_at} />
             </p>
           </li>
         ))}
@@ -51,99 +80,10 @@ function Groups() {
   );
 }
 
+function lastHour(group: DeadGroup): number {
+  return group.trend[group.trend.length - 1] ?? 0;
+}
+
 function addressOf(group: DeadGroup): string {
   return new URLSearchParams({ fingerprint: group.fingerprint ?? "", type: group.type }).toString();
-}
-
-function Group({ fingerprint, type, operates }: { fingerprint: string; type: string; operates: boolean }) {
-  const filter = { type, fingerprint };
-  const found = useRead<JobPage>("/v1/dead-letters", { ...filter, limit: 50 }, 5_000);
-  const groups = useRead<{ groups: DeadGroup[] }>("/v1/dead-letters/groups", filter, 5_000);
-  const [replay, setReplay] = useState<Promise<StagedReport> | null>(null);
-  const refresh = useRefresh();
-  if (found.error) return <Failure error={found.error} />;
-  if (!found.data) return <Loading />;
-  const total = groups.data?.groups[0]?.count ?? 0;
-  const act = (action: string) => (reason: string) => send(`POST`, `/v1/dead-letters/${action}`, { filter, reason });
-  return (
-    <>
-      <h1>Dead letters of {type}</h1>
-      <p>
-        <Link to="/dead-letters">All groups</Link>
-      </p>
-      {operates && total > 0 && (
-        <div class="actions">
-          <ActionButton
-            question={{
-              title: `Replay ${plural(total, "job")} in stages`,
-              what: "First one, then ten, then growing batches; it stops by itself when they fail again.",
-              label: "Replay in stages",
-              needsReason: true,
-              run: async (reason) => setReplay(send<StagedReport>("POST", "/v1/dead-letters/replay-in-stages", { filter, reason })),
-            }}
-          />
-          <ActionButton
-            question={{
-              title: `Replay ${plural(total, "job")}`,
-              what: "All of them become ready at once, with fresh attempts.",
-              label: "Replay all",
-              needsReason: true,
-              run: act("replay"),
-              done: refresh,
-            }}
-          />
-          <ActionButton
-            question={{
-              title: `Give up ${plural(total, "job")}`,
-              what: "They end as cancelled and are kept until their retention is over.",
-              label: "Cancel all",
-              danger: true,
-              needsReason: true,
-              run: act("cancel"),
-              done: refresh,
-            }}
-          />
-        </div>
-      )}
-      {replay && <Replay replay={replay} left={total} />}
-      {found.data.jobs.length === 0 ? <Empty>This group is empty now.</Empty> : <JobTable jobs={found.data.jobs} />}
-    </>
-  );
-}
-
-// A staged replay goes on while the page shows how many are left; what came of it follows.
-function Replay({ replay, left }: { replay: Promise<StagedReport>; left: number }) {
-  const [report, setReport] = useState<StagedReport | null>(null);
-  const [error, setError] = useState<unknown>(null);
-  const refresh = useRefresh();
-  useEffect(() => {
-    setReport(null);
-    setError(null);
-    const timer = window.setInterval(refresh, 1_000);
-    void replay.then(setReport, setError).finally(() => {
-      window.clearInterval(timer);
-      refresh();
-    });
-    return () => window.clearInterval(timer);
-  }, [replay]);
-  if (error !== null) return <Failure error={error} />;
-  if (!report)
-    return (
-      <section class="panel why" role="status">
-        Replaying in stages: {count(left)} still dead. It stops by itself if they fail again.
-      </section>
-    );
-  return (
-    <section class="panel why" role="status">
-      <h2>{report.stopped ? `Stopped: ${report.stopped}` : `Replayed ${plural(report.revived, "job")}`}</h2>
-      <ol>
-        {report.stages.map((stage) => (
-          <li key={stage.number}>
-            {count(stage.revived)} revived, {count(stage.succeeded)} succeeded, {count(stage.failed_again)} failed again
-            {stage.unfinished > 0 && `, ${count(stage.unfinished)} not ended yet`}
-          </li>
-        ))}
-      </ol>
-    </section>
-  );
 }

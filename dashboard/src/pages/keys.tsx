@@ -1,6 +1,6 @@
 import { useState } from "preact/hooks";
 import { searchOf, send } from "../api";
-import { ActionButton, Failure, Loading } from "../parts/feedback";
+import { ActionButton, Failure, Loading, numberOf, textOf, type Values } from "../parts/feedback";
 import { useRead, useRefresh } from "../parts/query";
 import { When } from "../parts/text";
 
@@ -13,6 +13,7 @@ interface Key {
   expires_at: string | null;
   revoked_at: string | null;
   last_used_at: string | null;
+  rate: number | null;
 }
 
 export function Keys() {
@@ -21,8 +22,8 @@ export function Keys() {
   if (found.error) return <Failure error={found.error} />;
   if (!found.data) return <Loading />;
   return (
-    <>
-      <h1>Keys</h1>
+    <section>
+      <h2>Keys</h2>
       <MakeKey refresh={refresh} />
       <div class="scroll" tabIndex={0} role="region" aria-label="Keys">
         <table>
@@ -32,19 +33,23 @@ export function Keys() {
               <th>Name</th>
               <th>Scopes</th>
               <th>Tenant</th>
+              <th class="number">Requests a second</th>
               <th>Made</th>
               <th>Last used</th>
               <th>Ends</th>
-              <th />
+              <th>
+                <span class="faint">Action</span>
+              </th>
             </tr>
           </thead>
           <tbody>
-            {found.data.keys.map((key) => (
-              <tr key={key.id}>
+            {[...found.data.keys].sort(liveFirst).map((key) => (
+              <tr key={key.id} class={key.revoked_at ? "faint" : ""}>
                 <td class="mono">{key.id}</td>
                 <td class="cut">{key.name}</td>
                 <td>{key.scopes.join(", ")}</td>
                 <td>{key.tenant ?? "all"}</td>
+                <td class="number">{key.rate ?? <span class="faint">usual</span>}</td>
                 <td>
                   <When at={key.created_at} />
                 </td>
@@ -71,54 +76,59 @@ export function Keys() {
           </tbody>
         </table>
       </div>
-    </>
+    </section>
   );
 }
 
+function liveFirst(a: Key, b: Key): number {
+  return Number(a.revoked_at !== null) - Number(b.revoked_at !== null) || Date.parse(b.created_at) - Date.parse(a.created_at);
+}
+
+const SCOPES = [
+  ["enqueue", "enqueue: submit jobs"],
+  ["read", "read: look at everything"],
+  ["operate", "operate: change and direct"],
+  ["admin", "admin: everything, keys included"],
+] as const;
+const DAY = 86_400; // seconds
+
 function MakeKey({ refresh }: { refresh: () => void }) {
-  const [name, setName] = useState("");
-  const [scope, setScope] = useState("enqueue");
-  const [tenant, setTenant] = useState("");
   const [made, setMade] = useState<string | null>(null);
-  const [error, setError] = useState<unknown>(null);
-  const make = async (event: Event) => {
-    event.preventDefault();
-    setError(null);
-    try {
-      const body = { name: name.trim(), scopes: [scope], tenant: tenant.trim() || null };
-      setMade((await send<{ key: string }>("POST", "/v1/keys", body)).key);
-      refresh();
-    } catch (problem) {
-      setError(problem);
-    }
+  const make = async (reason: string, values: Values) => {
+    const days = numberOf(values["days"]);
+    const body = {
+      name: values["name"]?.trim(),
+      scopes: [values["scope"]],
+      tenant: textOf(values["tenant"]),
+      expires_in: days === null ? null : days * DAY,
+      rate: numberOf(values["rate"]),
+      reason: textOf(reason),
+    };
+    setMade((await send<{ key: string }>("POST", "/v1/keys", body)).key);
   };
   return (
-    <form class="filters" onSubmit={make}>
-      <label>
-        Name
-        <input required value={name} onInput={(event) => setName(event.currentTarget.value)} />
-      </label>
-      <label>
-        Scope
-        <select value={scope} onChange={(event) => setScope(event.currentTarget.value)}>
-          {["enqueue", "read", "operate", "admin"].map((word) => (
-            <option key={word}>{word}</option>
-          ))}
-        </select>
-      </label>
-      <label>
-        Tenant
-        <input placeholder="all" value={tenant} onInput={(event) => setTenant(event.currentTarget.value)} />
-      </label>
-      <button type="submit" class="primary">
-        Make a key
-      </button>
-      {error !== null && <Failure error={error} />}
+    <div class="actions">
+      <ActionButton
+        question={{
+          title: "Make a key",
+          what: "Its text is shown once. What is done with it is in the audit under its name.",
+          label: "Make a key",
+          fields: [
+            { name: "name", label: "Name", required: true, hint: "Who or what uses it." },
+            { name: "scope", label: "Scope", kind: "choice", choices: SCOPES, value: "enqueue" },
+            { name: "tenant", label: "Tenant", hint: "Empty: all tenants. A key of a tenant sees only its own." },
+            { name: "days", label: "Days until it ends", kind: "number", min: 0, hint: "Empty: it does not end by itself." },
+            { name: "rate", label: "Requests a second", kind: "number", min: 0, hint: "Empty: the server's usual bound." },
+          ],
+          run: make,
+          done: refresh,
+        }}
+      />
       {made && (
-        <p role="status">
+        <p role="status" class="made">
           Copy it now, it is not shown again: <code>{made}</code>
         </p>
       )}
-    </form>
+    </div>
   );
 }

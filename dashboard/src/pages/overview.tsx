@@ -3,6 +3,7 @@ import { Empty, Failure, Loading } from "../parts/feedback";
 import { Link } from "../parts/link";
 import { Chart } from "../parts/chart";
 import { useRead } from "../parts/query";
+import { Topics, type Topic } from "../parts/topics";
 import { count, duration, Usage } from "../parts/text";
 import type { Pool, Spread } from "../types";
 
@@ -23,7 +24,7 @@ interface Waits {
 }
 
 interface Glance {
-  health: { level: "ok" | "warning" | "problem"; sentence: string; hints: string[] };
+  health: { level: "ok" | "warning" | "problem"; sentence: string; hints: string[]; topics: Topic[] };
   pools: Pool[];
   sample: Sample | null;
   waits: Waits;
@@ -72,6 +73,7 @@ export function Overview() {
               ))}
             </ul>
           )}
+          <Topics topics={glance.health.topics} />
         </div>
       </section>
       <Waiting waits={glance.waits} />

@@ -1,33 +1,10 @@
 import { send } from "../api";
 import { ActionButton, Empty, Failure, Loading } from "../parts/feedback";
+import { AddSchedule, ChangeSchedule, RemoveSchedule } from "./schedule-forms";
 import { Link } from "../parts/link";
 import { useRead, useRefresh } from "../parts/query";
 import { Json, StateBadge, When } from "../parts/text";
-
-interface Fire {
-  at: string;
-  outcome: string;
-  times: number;
-  manual: boolean;
-  job_id: string | null;
-  job_state: string | null;
-}
-
-interface Schedule {
-  name: string;
-  expression: string;
-  tz: string;
-  type: string;
-  tenant: string;
-  pool: string;
-  payload: unknown;
-  overlap: string;
-  catch_up: string;
-  app: string | null;
-  state: string;
-  next_fires: string[];
-  fires: Fire[];
-}
+import type { Fire, Schedule } from "./schedule-types";
 
 export function Schedules({ operates }: { operates: boolean }) {
   const found = useRead<{ schedules: Schedule[] }>("/v1/schedules", { limit: 200 }, 5_000);
@@ -36,7 +13,12 @@ export function Schedules({ operates }: { operates: boolean }) {
   return (
     <>
       <h1>Schedules</h1>
-      {found.data.schedules.length === 0 && <Empty>No schedules: declare them in code, or add one with `fairlead schedules add`.</Empty>}
+      {operates && (
+        <div class="actions">
+          <AddSchedule />
+        </div>
+      )}
+      {found.data.schedules.length === 0 && <Empty>No schedules: declare them in code, or add one here or with `fairlead schedules add`.</Empty>}
       <ul class="cards">
         {found.data.schedules.map((schedule) => (
           <Card key={schedule.name} schedule={schedule} operates={operates} />
@@ -63,7 +45,7 @@ function Card({ schedule, operates }: { schedule: Schedule; operates: boolean })
             Fires next <When at={next} />
           </>
         ) : (
-          <span class="faint">Does not fire while it is {schedule.state}.</span>
+          <span class="faint">It does not fire while it is {schedule.state}.</span>
         )}
       </p>
       <Fires fires={schedule.fires} />
@@ -123,6 +105,8 @@ function Actions({ schedule }: { schedule: Schedule }) {
           question={{ title: `Resume ${schedule.name}`, what: "It fires again from now on.", label: "Resume", needsReason: true, run: act("resume"), done: refresh }}
         />
       )}
+      {schedule.app === null && <ChangeSchedule schedule={schedule} />}
+      {(schedule.app === null || schedule.state === "retired") && <RemoveSchedule schedule={schedule} />}
       <ActionButton
         question={{
           title: `Run ${schedule.name} now`,

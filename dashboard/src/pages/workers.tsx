@@ -1,8 +1,9 @@
-import { useState } from "preact/hooks";
 import { searchOf, send } from "../api";
 import { ActionButton, Empty, Failure, Loading } from "../parts/feedback";
 import { useRead, useRefresh } from "../parts/query";
-import { count, duration, shortId, StateBadge, Usage, When } from "../parts/text";
+import { count, duration, plural, shortId, StateBadge, Usage, When } from "../parts/text";
+import { Pauses } from "./pauses";
+import { PoolTable } from "./pools";
 
 interface Worker {
   id: string;
@@ -19,201 +20,126 @@ interface Worker {
   report: Record<string, number>;
 }
 
-interface PoolSettings {
-  name: string;
-  longest: number | null;
-  concurrency: number | null;
-  wait: number | null;
-}
-
-interface Pause {
-  scope: string;
-  name: string;
-  reason: string;
-  since: string;
-}
-
 export function Workers({ operates }: { operates: boolean }) {
   return (
     <>
       <h1>Workers, pauses and pools</h1>
       <WorkerList operates={operates} />
+      <PoolTable operates={operates} />
       <Pauses operates={operates} />
-      <PoolTable />
     </>
-  );
-}
-
-function PoolTable() {
-  const found = useRead<{ pools: PoolSettings[]; moved: Record<string, { pool: string; why: string }> }>("/v1/pools");
-  if (!found.data) return null;
-  const limit = (value: number | null) => (value === null ? "–" : duration(value));
-  return (
-    <section>
-      <h2>Pools</h2>
-      <div class="scroll" tabIndex={0} role="region" aria-label="Pools">
-        <table>
-          <thead>
-            <tr>
-              <th>Pool</th>
-              <th>Jobs should run at most</th>
-              <th>Should wait at most</th>
-              <th class="number">Slots of a worker</th>
-            </tr>
-          </thead>
-          <tbody>
-            {found.data.pools.map((pool) => (
-              <tr key={pool.name}>
-                <td>{pool.name}</td>
-                <td>{limit(pool.longest)}</td>
-                <td>{limit(pool.wait)}</td>
-                <td class="number">{pool.concurrency ?? "all"}</td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </div>
-      {Object.entries(found.data.moved).map(([type, move]) => (
-        <p key={type}>
-          Jobs of <strong>{type}</strong> go to the pool <strong>{move.pool}</strong>: {move.why}
-        </p>
-      ))}
-    </section>
   );
 }
 
 function WorkerList({ operates }: { operates: boolean }) {
   const found = useRead<{ workers: Worker[] }>("/v1/workers", {}, 2_000);
-  const refresh = useRefresh();
   if (found.error) return <Failure error={found.error} />;
   if (!found.data) return <Loading />;
-  if (found.data.workers.length === 0) return <Empty>No workers: nothing runs until one is started.</Empty>;
+  const { workers } = found.data;
+  if (workers.length === 0) return <Empty>No workers: nothing runs until one is started with `fairlead worker`.</Empty>;
   return (
-    <div class="scroll" tabIndex={0} role="region" aria-label="Workers">
-      <table>
-        <thead>
-          <tr>
-            <th>Worker</th>
-            <th>Host</th>
-            <th>Pools</th>
-            <th>Slots in use</th>
-            <th class="number">Done</th>
-            <th>Started</th>
-            <th>Lease</th>
-            <th>Version</th>
-            <th>State</th>
-            <th>
-              <span class="faint">Action</span>
-            </th>
-          </tr>
-        </thead>
-        <tbody>
-          {found.data.workers.map((worker) => (
-            <tr key={worker.id}>
-              <td class="mono">{shortId(worker.id)}</td>
-              <td class="cut">
-                {worker.host}:{worker.pid}
-              </td>
-              <td>{worker.pools.join(", ")}</td>
-              <td>
-                <Usage used={worker.report["running"] ?? 0} of={worker.slots} />
-              </td>
-              <td class="number">{count(worker.report["succeeded"] ?? 0)}</td>
-              <td>
-                <When at={worker.started_at} />
-              </td>
-              <td>{worker.live ? duration(worker.lease_left) : "over"}</td>
-              <td>{worker.version}</td>
-              <td>
-                <StateBadge state={worker.live ? worker.state : "lost"} />
-              </td>
-              <td>
-                {operates && worker.live && (
-                  <ActionButton
-                    question={{
-                      title: "Drain this worker",
-                      what: "It claims nothing more, finishes what runs, and ends.",
-                      label: "Drain",
-                      danger: true,
-                      run: (reason) => send("POST", `/v1/workers/${worker.id}/drain${searchOf({ reason })}`),
-                      done: refresh,
-                    }}
-                  />
-                )}
-              </td>
+    <>
+      <Summary workers={workers} />
+      <div class="scroll" tabIndex={0} role="region" aria-label="Workers">
+        <table>
+          <thead>
+            <tr>
+              <th>Worker</th>
+              <th>State</th>
+              <th>Host</th>
+              <th>Pools</th>
+              <th>Slots in use</th>
+              <th class="number">Done</th>
+              <th class="number">Failed</th>
+              <th>Started</th>
+              <th>Heartbeat</th>
+              <th>Version</th>
+              <th>
+                <span class="faint">Action</span>
+              </th>
             </tr>
-          ))}
-        </tbody>
-      </table>
+          </thead>
+          <tbody>
+            {workers.map((worker) => (
+              <Row key={worker.id} worker={worker} operates={operates} />
+            ))}
+          </tbody>
+        </table>
+      </div>
+    </>
+  );
+}
+
+// Slots over all, and what is odd: workers that are lost, and more than one version.
+function Summary({ workers }: { workers: Worker[] }) {
+  const live = workers.filter((worker) => worker.live);
+  const sum = (of: (worker: Worker) => number) => live.reduce((total, worker) => total + of(worker), 0);
+  const versions = [...new Set(live.map((worker) => worker.version))].sort();
+  const lost = workers.length - live.length;
+  return (
+    <div class="panel">
+      <p>
+        {plural(live.length, "worker")} on {plural(new Set(live.map((worker) => worker.host)).size, "host")}
+        {versions.length > 1 && <strong class="warn"> · {versions.length} versions: {versions.join(", ")}</strong>}
+        {lost > 0 && <strong class="bad"> · {plural(lost, "worker")} lost: their jobs are taken over</strong>}
+      </p>
+      <Usage used={sum((worker) => worker.report["running"] ?? 0)} of={sum((worker) => worker.slots)} />
     </div>
   );
 }
 
-function Pauses({ operates }: { operates: boolean }) {
-  const found = useRead<{ pauses: Pause[] }>("/v1/pauses", {}, 5_000);
+function Row({ worker, operates }: { worker: Worker; operates: boolean }) {
   const refresh = useRefresh();
+  const running = worker.report["running"] ?? 0;
+  const failed = (worker.report["retrying"] ?? 0) + (worker.report["dead"] ?? 0);
+  const direct = (what: string) => (reason: string) => send("POST", `/v1/workers/${worker.id}/${what}${searchOf({ reason })}`);
+  const name = `${worker.host}:${worker.pid}`;
   return (
-    <section>
-      <h2>Paused</h2>
-      {found.data?.pauses.length === 0 && <Empty>Nothing is paused.</Empty>}
-      <ul class="cards">
-        {found.data?.pauses.map((pause) => (
-          <li key={`${pause.scope} ${pause.name}`} class="card">
-            <h3>
-              {pause.scope} {pause.name}
-            </h3>
-            <p>
-              {pause.reason} <span class="faint">since <When at={pause.since} /></span>
-            </p>
-            {operates && (
-              <ActionButton
-                question={{
-                  title: `Resume ${pause.scope} ${pause.name}`,
-                  what: "What waits may start again.",
-                  label: "Resume",
-                  needsReason: true,
-                  run: (reason) => send("POST", "/v1/pauses/resume", { scope: pause.scope, name: pause.name, reason }),
-                  done: refresh,
-                }}
-              />
-            )}
-          </li>
-        ))}
-      </ul>
-      {operates && <PauseForm refresh={refresh} />}
-    </section>
-  );
-}
-
-function PauseForm({ refresh }: { refresh: () => void }) {
-  const [scope, setScope] = useState("type");
-  const [name, setName] = useState("");
-  return (
-    <form class="filters" onSubmit={(event) => event.preventDefault()}>
-      <label>
-        Pause
-        <select value={scope} onChange={(event) => setScope(event.currentTarget.value)}>
-          <option>type</option>
-          <option>tenant</option>
-          <option>pool</option>
-        </select>
-      </label>
-      <label>
-        Name
-        <input value={name} onInput={(event) => setName(event.currentTarget.value)} />
-      </label>
-      <ActionButton
-        disabled={!name.trim()}
-        question={{
-          title: `Pause ${scope} ${name}`,
-          what: "Nothing of it starts until it is resumed; what runs goes on, and nothing is lost.",
-          label: "Pause",
-          danger: true,
-          needsReason: true,
-          run: (reason) => send("POST", "/v1/pauses", { scope, name: name.trim(), reason }),
-          done: refresh,
-        }}
-      />
-    </form>
+    <tr>
+      <td class="mono">{shortId(worker.id)}</td>
+      <td>
+        <StateBadge state={worker.live ? worker.state : "lost"} />
+      </td>
+      <td class="cut">{name}</td>
+      <td>{worker.pools.join(", ")}</td>
+      <td>
+        <Usage used={running} of={worker.slots} />
+      </td>
+      <td class="number">{count(worker.report["succeeded"] ?? 0)}</td>
+      <td class="number">{count(failed)}</td>
+      <td>
+        <When at={worker.started_at} />
+      </td>
+      <td title="A heartbeat renews the lease; when it is over, others take its jobs.">
+        {worker.live ? `good for ${duration(worker.lease_left)}` : "missing"}
+      </td>
+      <td>{worker.version}</td>
+      <td class="row-actions">
+        {operates && worker.live && worker.state === "active" && (
+          <ActionButton
+            question={{
+              title: `Drain ${name}`,
+              what: `It claims nothing more, finishes the ${plural(running, "job")} that ${running === 1 ? "runs" : "run"} there, and ends.`,
+              label: "Drain",
+              danger: true,
+              run: direct("drain"),
+              done: refresh,
+            }}
+          />
+        )}
+        {operates && worker.live && (
+          <ActionButton
+            question={{
+              title: `Stop ${name}`,
+              what: `It gives back the ${plural(running, "job")} that ${running === 1 ? "runs" : "run"} there, without burning attempts, and ends. Others run them again.`,
+              label: "Stop",
+              danger: true,
+              run: direct("stop"),
+              done: refresh,
+            }}
+          />
+        )}
+      </td>
+    </tr>
   );
 }

@@ -1,7 +1,7 @@
 // What a page says while it loads, when it fails, when there is nothing, and before something is destroyed.
 
-import type { ComponentChildren } from "preact";
-import { useEffect, useRef, useState } from "preact/hooks";
+import { Fragment, type ComponentChildren } from "preact";
+import { useEffect, useId, useRef, useState } from "preact/hooks";
 
 export function Loading() {
   return (
@@ -24,22 +24,40 @@ export function Empty({ children }: { children: ComponentChildren }) {
   return <p class="empty">{children}</p>;
 }
 
+export type Values = Record<string, string>;
+
+export interface Field {
+  name: string;
+  label: string;
+  value?: string | number | null;
+  kind?: "text" | "number" | "area" | "choice";
+  choices?: readonly (readonly [string, string])[];
+  hint?: string;
+  required?: boolean;
+  known?: readonly string[]; // suggestions
+  min?: number;
+  max?: number;
+}
+
 interface Question {
   title: string;
-  what: string;
+  what: ComponentChildren;
   label: string;
   danger?: boolean;
   needsReason?: boolean;
-  run: (reason: string) => Promise<unknown>;
+  fields?: Field[];
+  previews?: Record<string, (values: Values) => ComponentChildren>; // what is shown below fields, by their names
+  run: (reason: string, values: Values) => Promise<unknown>;
+  told?: (result: never) => string;
   done?: () => void;
 }
 
 // A button that first says what it will do and to how many, asks why, and shows what came of it.
-export function ActionButton({ question, disabled }: { question: Question; disabled?: boolean }) {
+export function ActionButton({ question, disabled, quiet }: { question: Question; disabled?: boolean; quiet?: boolean }) {
   const [open, setOpen] = useState(false);
   return (
     <>
-      <button type="button" class={question.danger ? "danger" : ""} disabled={disabled} onClick={() => setOpen(true)}>
+      <button type="button" class={quiet ? "quiet" : question.danger ? "danger" : ""} disabled={disabled} onClick={() => setOpen(true)}>
         {question.label}
       </button>
       {open && <Dialog question={question} close={() => setOpen(false)} />}
@@ -47,9 +65,12 @@ export function ActionButton({ question, disabled }: { question: Question; disab
   );
 }
 
+const MANY = 5; // fields, from which on a dialog has two columns
+
 function Dialog({ question, close }: { question: Question; close: () => void }) {
   const element = useRef<HTMLDialogElement>(null);
   const [reason, setReason] = useState("");
+  const [values, setValues] = useState<Values>(() => firstValues(question.fields ?? []));
   const [error, setError] = useState<unknown>(null);
   const [busy, setBusy] = useState(false);
   useEffect(() => element.current?.showModal(), []);
@@ -58,7 +79,8 @@ function Dialog({ question, close }: { question: Question; close: () => void }) 
     setBusy(true);
     setError(null);
     try {
-      await question.run(reason);
+      const result = await question.run(reason, values);
+      if (question.told) tell(question.told(result as never));
       question.done?.();
       close();
     } catch (problem) {
@@ -67,10 +89,18 @@ function Dialog({ question, close }: { question: Question; close: () => void }) 
     }
   };
   return (
-    <dialog ref={element} onClose={close} aria-labelledby="dialog-title">
+    <dialog ref={element} onClose={close} aria-labelledby="dialog-title" class={(question.fields?.length ?? 0) > MANY ? "wide" : ""}>
       <form onSubmit={run}>
         <h2 id="dialog-title">{question.title}</h2>
-        <p>{question.what}</p>
+        <div class="what">{question.what}</div>
+        <div class="fields">
+          {question.fields?.map((field) => (
+            <Fragment key={field.name}>
+              <FieldInput field={field} value={values[field.name] ?? ""} change={(value) => setValues({ ...values, [field.name]: value })} />
+              {question.previews?.[field.name]?.(values)}
+            </Fragment>
+          ))}
+        </div>
         <label>
           Why, for the audit
           <input
@@ -91,5 +121,94 @@ function Dialog({ question, close }: { question: Question; close: () => void }) 
         </div>
       </form>
     </dialog>
+  );
+}
+
+function firstValues(fields: Field[]): Values {
+  return Object.fromEntries(fields.map((field) => [field.name, String(field.value ?? "")]));
+}
+
+function FieldInput({ field, value, change }: { field: Field; value: string; change: (value: string) => void }) {
+  const hint = useId();
+  const described = field.hint ? hint : undefined;
+  return (
+    <div class={field.kind === "area" ? "field whole" : "field"}>
+      <label>
+        {field.label}
+        {field.kind === "choice" ? (
+          <select value={value} aria-describedby={described} onChange={(event) => change(event.currentTarget.value)}>
+            {field.choices?.map(([word, words]) => (
+              <option key={word} value={word}>
+                {words}
+              </option>
+            ))}
+          </select>
+        ) : field.kind === "area" ? (
+          <textarea rows={6} class="mono" spellcheck={false} value={value} aria-describedby={described} onInput={(event) => change(event.currentTarget.value)} />
+        ) : (
+          <input
+            type={field.kind === "number" ? "number" : "text"}
+            step="any"
+            min={field.min}
+            max={field.max}
+            required={field.required}
+            value={value}
+            list={field.known ? `${hint}-known` : undefined}
+            aria-describedby={described}
+            onInput={(event) => change(event.currentTarget.value)}
+          />
+        )}
+      </label>
+      {field.known && (
+        <datalist id={`${hint}-known`}>
+          {field.known.map((word) => (
+            <option key={word} value={word} />
+          ))}
+        </datalist>
+      )}
+      {field.hint && (
+        <p class="hint" id={hint}>
+          {field.hint}
+        </p>
+      )}
+    </div>
+  );
+}
+
+// What a field of a form says: nothing is null, and a number is one.
+export function numberOf(text: string | undefined): number | null {
+  return text === undefined || text.trim() === "" ? null : Number(text);
+}
+
+export function textOf(text: string | undefined): string | null {
+  return text?.trim() || null;
+}
+
+function tell(text: string): void {
+  window.dispatchEvent(new CustomEvent("told", { detail: text }));
+}
+
+const SHOWN_FOR = 8_000; // milliseconds
+
+// What came of the last action, for a while.
+export function Notice() {
+  const [text, setText] = useState("");
+  useEffect(() => {
+    let timer = 0;
+    const told = (event: Event) => {
+      setText((event as CustomEvent<string>).detail);
+      window.clearTimeout(timer);
+      timer = window.setTimeout(() => setText(""), SHOWN_FOR);
+    };
+    window.addEventListener("told", told);
+    return () => {
+      window.removeEventListener("told", told);
+      window.clearTimeout(timer);
+    };
+  }, []);
+  return (
+    <p class={text ? "notice" : "notice empty-notice"} role="status">
+      {text}
+    </p>
   );
 }

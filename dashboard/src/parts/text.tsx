@@ -34,6 +34,11 @@ export function count(value: number): string {
   return value.toLocaleString("en-US");
 }
 
+export function percent(part: number): string {
+  const value = part * 100;
+  return `${value > 0 && value < 10 ? value.toFixed(1) : Math.round(value)} %`;
+}
+
 export function Json({ value, label }: { value: unknown; label: string }) {
   const text = value === undefined ? "" : JSON.stringify(value, null, 2);
   return (

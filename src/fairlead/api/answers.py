@@ -16,6 +16,7 @@ WORDS = {
     404: "There is no such thing, or it is not the caller's.",
     408: "The body did not arrive in time.",
     409: "It is not in a state that allows this, or a request with the same Idempotency-Key is being worked on.",
+    412: "It is not of the version that If-Match or If-None-Match names.",
     413: "The body or the payload is too large.",
     414: "The address is too long.",
     415: "The body is not JSON.",

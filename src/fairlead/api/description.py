@@ -17,6 +17,12 @@ IDEMPOTENCY_KEY = {
     "description": "A repeated request with the same key gets the first answer again, for a day.",
     "schema": {"type": "string", "minLength": 1, "maxLength": 255, "pattern": "^[!-~]+$"},
 }
+HEADERS = {
+    "RateLimit": "What is left of each policy: `r` requests or jobs, `t` seconds until there is more.",
+    "RateLimit-Policy": "What is allowed: `q` requests or jobs within `w` seconds.",
+    "Retry-After": "Seconds to wait before the next attempt.",
+}
+RATE_HEADERS = ("RateLimit", "RateLimit-Policy")
 
 
 def describe(api: FastAPI) -> dict[str, Any]:
@@ -28,6 +34,7 @@ def describe(api: FastAPI) -> dict[str, Any]:
             for method, operation in operations.items():
                 _complete(method, operation, keeps_answers=path not in secret)
         components = document.setdefault("components", {})
+        components["headers"] = {name: _header(words) for name, words in HEADERS.items()}
         components["securitySchemes"] = {"key": {"type": "http", "scheme": "bearer"}}
         for unused in ("HTTPValidationError", "ValidationError"):
             components.get("schemas", {}).pop(unused, None)
@@ -43,5 +50,11 @@ def _complete(method: str, operation: dict[str, Any], keeps_answers: bool) -> No
     for status, response in operation["responses"].items():
         if status >= "400":
             response["content"] = {MEDIA_TYPE: {"schema": PROBLEM}}
+        named = (*RATE_HEADERS, "Retry-After") if status == "429" else RATE_HEADERS
+        response.setdefault("headers", {}).update({name: {"$ref": f"#/components/headers/{name}"} for name in named})
     if method == "post" and keeps_answers:
         operation.setdefault("parameters", []).append(IDEMPOTENCY_KEY)
+
+
+def _header(words: str) -> dict[str, Any]:
+    return {"description": words, "schema": {"type": "string"}}

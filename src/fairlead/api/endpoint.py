@@ -3,10 +3,9 @@
 import json
 import re
 import uuid
-from collections.abc import Callable, Coroutine
-from collections.abc import Set as AbstractSet
+from collections.abc import Callable, Coroutine, Mapping
 from hashlib import sha256
-from typing import Any, get_type_hints
+from typing import Any, get_args, get_origin, get_type_hints
 
 from fastapi import Request, Response
 from fastapi.exceptions import RequestValidationError
@@ -25,7 +24,7 @@ from fairlead.errors import FairleadError
 LOCK = 60.0
 KEEP = 24 * 3600.0
 LONGEST_KEY = 255
-NO_PARAMETERS: frozenset[str] = frozenset()
+NO_PARAMETERS: Mapping[str, bool] = {}
 KEPT_HEADERS = ("location", "content-type", "etag", "retry-after")
 
 _KEY = re.compile(rf"[!-~]{{1,{LONGEST_KEY}}}")
@@ -53,7 +52,7 @@ class Endpoint(APIRoute):
         """What is called for a request."""
         handle = super().get_route_handler()
         has_body = self.body_field is not None
-        known = {parameter.alias for parameter in self.dependant.query_params}
+        known = {item.alias: _is_list(item.field_info.annotation) for item in self.dependant.query_params}
 
         async def endpoint(request: Request) -> Response:
             request = JsonRequest(request.scope, request.receive)
@@ -70,6 +69,12 @@ class Endpoint(APIRoute):
 
 class SecretEndpoint(Endpoint):
     """A route whose answers hold what must not be kept anywhere; an Idempotency-Key is ignored."""
+
+    keeps_answers = False
+
+
+class StreamEndpoint(Endpoint):
+    """A route that answers with a stream, which cannot be kept; an Idempotency-Key is ignored."""
 
     keeps_answers = False
 
@@ -118,11 +123,21 @@ def _refusal(error: ValidationError) -> Problem | RequestValidationError:
     return RequestValidationError([{**item, "loc": ("body", *item["loc"])} for item in found])
 
 
-def _require_known(request: Request, known: AbstractSet[str]) -> None:
-    """A parameter that is misspelt would be ignored, and more would be answered or changed than was meant."""
-    if request.scope["query_string"] and (unknown := request.query_params.keys() - known):
+def _require_known(request: Request, known: Mapping[str, bool]) -> None:
+    """A parameter that is misspelt would be ignored, and one that comes twice half ignored: more would be answered or
+    changed than was meant. Those that are known say whether they may come twice."""
+    if not request.scope["query_string"]:
+        return
+    given = [name for name, _ in request.query_params.multi_items()]
+    if unknown := set(given) - known.keys():
         names = ", ".join(sorted(unknown))[:LONGEST_KEY]
         raise Problem(422, "UNKNOWN_PARAMETER", f"there is no parameter {names!r} here; known are: {sorted(known)}")
+    if repeated := [name for name in known if not known[name] and given.count(name) > 1]:
+        raise Problem(422, "REPEATED_PARAMETER", f"the parameter {repeated[0]!r} can be given once")
+
+
+def _is_list(annotation: Any) -> bool:
+    return get_origin(annotation) is list or any(_is_list(item) for item in get_args(annotation))
 
 
 def _require_json(headers: Headers) -> None:

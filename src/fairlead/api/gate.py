@@ -5,6 +5,7 @@ hold before anything is parsed.
 """
 
 import asyncio
+import contextlib
 from collections.abc import Mapping
 from typing import Any
 
@@ -20,6 +21,7 @@ from fairlead.errors import FairleadError
 
 ANONYMOUS = frozenset({"/healthz", "/readyz", "/"})
 DASHBOARD = "/dashboard"
+SESSION = "/dashboard/session"
 SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
 MOST_HEADER_BYTES = 16 * 1024
 LONGEST_PATH = 8 * 1024
@@ -29,6 +31,7 @@ PROTECTION = [
     (b"cache-control", b"no-store"),
     (b"referrer-policy", b"no-referrer"),
 ]
+REPEATED = frozenset({b"ratelimit", b"ratelimit-policy"})
 
 
 class Gate:
@@ -42,13 +45,19 @@ class Gate:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        send = _protected(send)
+        more = list(PROTECTION)
+        send = _protected(send, more)
         try:
-            headers = _headers(scope)
+            headers, path = _headers(scope), _path(scope)
             await self._service.ready()
-            if not is_anonymous(_path(scope)):
-                scope["fairlead.key"] = key = _presented(scope["method"], headers)
-                scope["fairlead.caller"] = Caller(self._service, await self._key(key))
+            if not is_anonymous(path):
+                scope["fairlead.key"] = text = _presented(scope["method"], headers)
+                key = await self._key(text, _address(scope))
+                self._service.allowance.spend(key, more)
+                scope["fairlead.caller"] = Caller(self._service, key)
+            elif path == SESSION and scope["method"] == "POST":
+                self._service.allowance.require_patience(_address(scope))
+                send = self._counting(send, _address(scope))
             receive = self._limited(headers, receive)
         except Problem as problem:
             await problem.response()(scope, receive, send)
@@ -57,9 +66,16 @@ class Gate:
         else:
             await self._app(scope, receive, send)
 
-    async def _key(self, text: str) -> ApiKey:
-        key = await self._service.keys.find(text)
+    async def _key(self, text: str, address: str) -> ApiKey:
+        """The key. An address that failed too often is heard again with a key that was valid here before; sending
+        none is not a failure, since nothing has to be looked up."""
+        keys, allowance = self._service.keys, self._service.allowance
+        if text and not keys.knows(text):
+            allowance.require_patience(address)
+        key = await keys.find(text)
         if key is None:
+            if text:
+                allowance.count_failure(address)
             raise Problem(
                 401,
                 "KEY_NEEDED",
@@ -67,6 +83,17 @@ class Gate:
                 {"WWW-Authenticate": "Bearer"},
             )
         return key
+
+    def _counting(self, send: Send, address: str) -> Send:
+        """The way to send an answer, which counts one that refuses a key."""
+
+        async def counting(message: Any) -> None:
+            if message["type"] == "http.response.start" and message["status"] == 401:
+                with contextlib.suppress(Problem):
+                    self._service.allowance.count_failure(address)
+            await send(message)
+
+        return counting
 
     def _limited(self, headers: Mapping[bytes, bytes], receive: Receive) -> Receive:
         """The way to receive a body that is neither compressed, nor too large, nor too slow."""
@@ -134,11 +161,19 @@ def _too_large(limit: int) -> Problem:
     return Problem(413, "BODY_TOO_LARGE", f"the body has more than {limit:,} bytes", {"Connection": "close"})
 
 
-def _protected(send: Send) -> Send:
+def _address(scope: Scope) -> str:
+    """Who is at the other end of the connection; behind a proxy, that proxy."""
+    client = scope.get("client")
+    return str(client[0]) if client else ""
+
+
+def _protected(send: Send, more: list[tuple[bytes, bytes]]) -> Send:
+    """The way to send an answer with more headers; what it has itself it keeps, and a RateLimit is one of several."""
+
     async def protected(message: Any) -> None:
         if message["type"] == "http.response.start":
-            given = {name for name, _ in message["headers"]}
-            message["headers"] = [*message["headers"], *(item for item in PROTECTION if item[0] not in given)]
+            given = {name for name, _ in message["headers"]} - REPEATED
+            message["headers"] = [*message["headers"], *(item for item in more if item[0] not in given)]
         await send(message)
 
     return protected

@@ -14,14 +14,17 @@ from starlette.routing import Match, Route
 from fairlead.errors import (
     CallbackNotFound,
     CallbackRefused,
+    ChangedMeanwhile,
     ConfigError,
     EgressRefused,
     FairleadError,
     IllegalMove,
     JobNotFound,
     KeyNotFound,
+    NotSet,
     PayloadError,
     PayloadTooLarge,
+    Refused,
     ScheduleNotFound,
     ScheduleRefused,
     StoreError,
@@ -32,6 +35,7 @@ from fairlead.errors import (
 MEDIA_TYPE = "application/problem+json"
 MOST_ERRORS = 20
 LONGEST_DETAIL = 2_000
+LONGEST_WAIT = 366 * 86_400.0
 
 STATUS: dict[type[FairleadError], int] = {
     JobNotFound: 404,
@@ -44,7 +48,9 @@ STATUS: dict[type[FairleadError], int] = {
     ScheduleRefused: 409,
     IllegalMove: 409,
     PayloadTooLarge: 413,
+    ChangedMeanwhile: 412,
     PayloadError: 422,
+    NotSet: 404,
     ConfigError: 422,
     StoreError: 503,
 }
@@ -107,8 +113,16 @@ def of_ours(error: FairleadError) -> Problem:
     wait = getattr(error, "retry_after", 1.0 if isinstance(error, StoreUnavailable) else None)
     usual = 500 if wait is None else 429  # what says when to come again is a limit
     status = next((STATUS[kind] for kind in type(error).__mro__ if kind in STATUS), usual)
-    headers = {} if wait is None else {"Retry-After": str(max(1, ceil(wait)))}
+    headers = {} if wait is None else {"Retry-After": str(_whole(wait))}
+    if isinstance(error, Refused) and error.quota is not None:
+        window = "" if error.window is None else f";w={_whole(error.window)}"
+        headers["RateLimit-Policy"] = f'"{error.policy}";q={int(error.quota)}{window}'
+        headers["RateLimit"] = f'"{error.policy}";r=0;t={_whole(error.retry_after)}'
     return Problem(status, error.code, str(error), headers)
+
+
+def _whole(seconds: float) -> int:
+    return max(1, ceil(min(seconds, LONGEST_WAIT)))
 
 
 async def answer_problem(request: Request, error: Exception) -> Response:

@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import time
 
+from fairlead.api.allowance import Allowance
 from fairlead.app import App
 from fairlead.client.client import Client
 from fairlead.config import Settings
@@ -25,6 +26,7 @@ class Service:
     def __init__(self, app: App) -> None:
         self.app = app
         self.settings: Settings = app.settings
+        self.allowance = Allowance(app.settings.api_rate)
         self.client: Client
         self.store: Store
         self.keys: KeyBook

@@ -17,7 +17,7 @@ from fairlead.bench.supply import Mix
 from fairlead.bench.workers import APP
 from fairlead.control.audit import Operator
 from fairlead.control.keys import create_key
-from fairlead.core.apikey import Grant
+from fairlead.core.apikey import MOST_RATE, Grant
 from fairlead.errors import StoreUnavailable
 from fairlead.wiring import make_store
 
@@ -80,7 +80,7 @@ async def _key(url: str) -> str:
     store = make_store(url)
     await store.open()
     try:
-        return (await create_key(store, Operator("bench"), "bench", [Grant.ENQUEUE])).text
+        return (await create_key(store, Operator("bench"), "bench", [Grant.ENQUEUE], rate=MOST_RATE)).text
     finally:
         await store.close()
 

@@ -13,6 +13,7 @@ from fairlead.cli import (
     budgets,
     callbacks,
     cancel,
+    change_many,
     dead_letters,
     enqueue,
     jobs,
@@ -72,7 +73,7 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-job_commands = typer.Typer(help="Look at jobs and cancel them.", invoke_without_command=True)
+job_commands = typer.Typer(help="Look at jobs, cancel and change them.", invoke_without_command=True)
 tenant_commands = typer.Typer(help="Look at tenants, and set their tiers and weights.", invoke_without_command=True)
 pool_commands = typer.Typer(help="Look at pools, and change them.", invoke_without_command=True)
 type_commands = typer.Typer(help="Look at job types and how long they run.", invoke_without_command=True)
@@ -192,6 +193,8 @@ app.add_typer(job_commands, name="jobs")
 job_commands.command("list")(jobs.list_jobs)
 job_commands.command("show")(jobs.show_job)
 job_commands.command("cancel")(cancel.cancel_jobs)
+job_commands.command("run-now")(change_many.run_now)
+job_commands.command("priority")(change_many.set_priority)
 job_commands.command()(waiting.explain)
 job_commands.command()(waiting.retry)
 job_commands.command()(waiting.change)
@@ -237,6 +240,7 @@ app.command()(pauses.resume)
 app.command()(pauses.paused)
 app.add_typer(limit_commands, name="limits")
 limit_commands.command("list")(limits.list_limits)
+limit_commands.command("show")(limits.show_limit)
 limit_commands.command("set")(limits.set_limit)
 limit_commands.command("remove")(limits.remove_limit)
 app.add_typer(backpressure_commands, name="backpressure")

@@ -57,6 +57,9 @@ def list_jobs(
     pool: Filter = None,
     priority: PriorityOption = None,
     key: Filter = None,
+    key_contains: Annotated[
+        str | None, typer.Option(metavar="TEXT", help="Only jobs with this text in their idempotency key.")
+    ] = None,
     limit: Annotated[int, typer.Option(min=1, max=1000, help="How many jobs a page has.")] = 20,
     cursor: Annotated[
         str | None, typer.Option(parser=parse_cursor, metavar="CURSOR", help="Go on where a page ended.")
@@ -66,7 +69,7 @@ def list_jobs(
 ) -> None:
     """List jobs, newest first."""
     wanted = JobFilter(tuple(states or ()), type_name, tenant, pool, priority, key)
-    page = asyncio.run(_list(settings_for(database), wanted, limit, cursor))
+    page = asyncio.run(_list(settings_for(database), wanted, limit, cursor, key_contains))
     if as_json:
         show_json({"jobs": [job_document(job) for job in page.jobs], "cursor": page.cursor})
     else:
@@ -96,9 +99,9 @@ def whole_id(text: str) -> str:
     return text
 
 
-async def _list(settings: Settings, wanted: JobFilter, limit: int, cursor: str | None) -> Page:
+async def _list(settings: Settings, wanted: JobFilter, limit: int, cursor: str | None, containing: str | None) -> Page:
     async with opened(settings) as client:
-        return await client.list_jobs(wanted, limit, cursor)
+        return await client.list_jobs(wanted, limit, cursor, containing)
 
 
 async def _read(settings: Settings, job_id: str) -> DeadLetter:
@@ -107,15 +110,15 @@ async def _read(settings: Settings, job_id: str) -> DeadLetter:
 
 
 def _print_page(page: Page) -> None:
-    if not page.jobs:
-        show("no jobs")
-        return
     now = time.time()
     rows = [_columns(job, now) for job in page.jobs]
-    listing = table(**{name: name not in ("type", "tenant", "error") for name in rows[0]})
-    for row in rows:
-        listing.add_row(*row.values())
-    show(listing)
+    if rows:
+        listing = table(**{name: name not in ("type", "tenant", "error") for name in rows[0]})
+        for row in rows:
+            listing.add_row(*row.values())
+        show(listing)
+    else:
+        show("no jobs among the newest" if page.cursor else "no jobs")
     if page.cursor:
         show(Text(f"more: repeat the command with --cursor {page.cursor}", "dim"), wrap=False)
 

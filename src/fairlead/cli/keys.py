@@ -14,6 +14,16 @@ from fairlead.config import Settings
 from fairlead.control.audit import Operator
 from fairlead.control.keys import CreatedKey, all_keys, create_key, revoke_key
 from fairlead.core.apikey import ApiKey, Grant
+from fairlead.core.buckets import parse_rate
+from fairlead.errors import ConfigError
+
+
+def _rate(text: str) -> float:
+    try:
+        return parse_rate(text)
+    except ConfigError as error:
+        raise typer.BadParameter(str(error)) from None
+
 
 Scopes = Annotated[
     list[Grant], typer.Option("--scope", help="What it may be used for; repeat it for more. admin includes all.")
@@ -27,6 +37,10 @@ def create(
     expires_in: Annotated[
         float | None, typer.Option(parser=parse_duration, metavar="DURATION", help="How long it lives, like 30d.")
     ] = None,
+    rate: Annotated[
+        float | None,
+        typer.Option(parser=_rate, metavar="RATE", help="How many requests a server takes of it: 100/s, 600/m."),
+    ] = None,
     actor: Actor = None,
     reason: Reason = None,
     database: Database = None,
@@ -34,7 +48,7 @@ def create(
 ) -> None:
     """Make a key and print it. It is shown this once."""
     who = operator(actor, reason)
-    made = asyncio.run(_create(settings_for(database), who, name, scope, tenant, expires_in))
+    made = asyncio.run(_create(settings_for(database), who, name, scope, tenant, expires_in, rate))
     if as_json:
         show_json({**key_document(made.key), "key": made.text})
         return
@@ -80,6 +94,7 @@ def key_document(key: ApiKey) -> dict[str, Any]:
         "expires_at": json_moment(key.expires_at),
         "revoked_at": json_moment(key.revoked_at),
         "last_used_at": json_moment(key.last_used_at),
+        "rate": key.rate,
     }
 
 
@@ -90,9 +105,10 @@ async def _create(
     grants: Sequence[Grant],
     tenant: str | None,
     expires_in: float | None,
+    rate: float | None,
 ) -> CreatedKey:
     async with opened(settings) as client:
-        return await create_key(client.store, who, name, grants, tenant, expires_in)
+        return await create_key(client.store, who, name, grants, tenant, expires_in, rate)
 
 
 async def _list(settings: Settings) -> list[ApiKey]:

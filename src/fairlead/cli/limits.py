@@ -8,10 +8,12 @@ import typer
 
 from fairlead.cli.filters import Actor, Reason, operator
 from fairlead.cli.loading import Database, Json, opened, settings_for
-from fairlead.cli.output import cell, plain, show, show_json, table
+from fairlead.cli.output import cell, json_moment, moment, plain, show, show_json, table
 from fairlead.control import limits
 from fairlead.control.limits import LimitInForce
 from fairlead.core.limits import SCOPES
+from fairlead.core.model import instant
+from fairlead.ports.limits import Holder
 from fairlead.ports.store import Store
 
 Value = TypeVar("Value")
@@ -39,6 +41,24 @@ def list_limits(database: Database = None, as_json: Json = False) -> None:
         _print_limits(found)
     else:
         show("no limits")
+
+
+def show_limit(scope: Scope, name: Name, database: Database = None, as_json: Json = False) -> None:
+    """Show a limit in force, how much of it is in use, and which jobs run under it."""
+
+    async def read(store: Store) -> tuple[LimitInForce, list[Holder]]:
+        return await limits.show_limit(store, scope, name), await limits.limit_holders(store, scope, name)
+
+    found, holders = asyncio.run(_with_store(database, read))
+    if as_json:
+        show_json({**found._asdict(), "holders": [_holder_document(item) for item in holders]})
+        return
+    _print_limits([found])
+    if holders:
+        listing = table(job=True, tenant=False, since=True, worker=False)
+        for item in holders:
+            listing.add_row(cell(item.id), cell(item.tenant), cell(moment(instant(item.since))), cell(item.worker))
+        show(listing)
 
 
 def set_limit(
@@ -71,6 +91,10 @@ def remove_limit(
 async def _with_store(database: str | None, work: Callable[[Store], Awaitable[Value]]) -> Value:
     async with opened(settings_for(database)) as client:
         return await work(client.store)
+
+
+def _holder_document(item: Holder) -> dict[str, object]:
+    return {**item._asdict(), "since": json_moment(instant(item.since))}
 
 
 def _print_change(scope: str, name: str, as_json: bool, done: str) -> None:

@@ -17,6 +17,7 @@ from fairlead.core.ids import is_id
 from fairlead.core.model import AttemptRecord, Enqueued, JobFilter, JobRecord, NewJob, Page
 from fairlead.core.states import FINAL
 from fairlead.core.timeline import Moment, timeline
+from fairlead.core.unique import check_key
 from fairlead.errors import JobNotDone, JobNotFound
 from fairlead.handlers.options import Options, Template, new_jobs, template
 from fairlead.handlers.spec import HandlerSpec
@@ -93,9 +94,13 @@ class Client:
         record, attempts = await self.read(job_id), await self.attempts(job_id)
         return timeline(record, attempts, await self.store.read_audit(MOST_ENTRIES, job_id=job_id))
 
-    async def list_jobs(self, wanted: JobFilter, limit: int = 100, cursor: str | None = None) -> Page:
-        """Jobs, newest first."""
-        return await self.store.list_jobs(wanted, limit, cursor)
+    async def list_jobs(
+        self, wanted: JobFilter, limit: int = 100, cursor: str | None = None, containing: str | None = None
+    ) -> Page:
+        """Jobs, newest first; `containing` is a text in their idempotency keys."""
+        if containing is not None:
+            check_key(containing)
+        return await self.store.list_jobs(wanted, limit, cursor, containing)
 
     async def wait(self, job_id: str, timeout: float | None = None) -> JobRecord:
         """The job once it has ended; JobNotDone if that takes longer than `timeout` seconds."""

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 MISSING = "the HTTP client needs a package that is not installed; add it with: pip install 'fairlead[client]'"
 PATIENCE = 10.0
 LONGEST_WAIT = 30.0
-WORTH_REPEATING = ("STORE_UNAVAILABLE", "IDEMPOTENCY_IN_PROGRESS", "TOO_MANY_FOLLOWERS")
+WORTH_REPEATING = ("STORE_UNAVAILABLE", "IDEMPOTENCY_IN_PROGRESS", "TOO_MANY_FOLLOWERS", "KEY_RATE_LIMIT_EXCEEDED")
 DURATIONS = ("run_in", "idempotency_window", "timeout")
 BATCH = 1_000
 BATCH_BYTES = 512 * 1024
@@ -109,14 +109,18 @@ class HTTPClient:
         pool: str | None = None,
         priority: Priority | None = None,
         key: str | None = None,
+        key_contains: str | None = None,
         limit: int = 100,
         cursor: str | None = None,
     ) -> Page:
-        """Jobs that fit, newest first, a page at a time."""
+        """Jobs that fit, newest first, a page at a time; go on while a page has a cursor.
+
+        A search with `key_contains` looks at a bounded number of jobs, so its page may be short and have a cursor.
+        """
         wanted = {
             "state": [state.value for state in states], "type": type, "tenant": tenant, "pool": pool,
-            "priority": priority.word if priority is not None else None, "idempotency_key": key, "limit": limit,
-            "cursor": cursor,
+            "priority": priority.word if priority is not None else None, "idempotency_key": key,
+            "key_contains": key_contains, "limit": limit, "cursor": cursor,
         }  # fmt: skip
         return documents.page_of(await self._get("/v1/jobs", wanted))
 

@@ -9,6 +9,7 @@ from fairlead.client.job import Job
 from fairlead.config import Settings
 from fairlead.control import schedules
 from fairlead.control.audit import Operator, whoami
+from fairlead.control.settings import Expected
 from fairlead.core.model import Enqueued
 from fairlead.core.schedule import ScheduleRecord, ScheduleSpec
 from fairlead.handlers.limits import registered_marks
@@ -58,9 +59,10 @@ class Schedules:
         payload: Mapping[str, Any] | None = None,
         actor: str | None = None,
         reason: str | None = None,
+        expected: Expected = None,
         **terms: Unpack[Terms],
     ) -> ScheduleRecord:
-        """Change what is given and keep the rest, with the history of fires."""
+        """Change what is given and keep the rest, with the history of fires; only if it is of an `expected` version."""
         client = await self._app.client()
         given = None if payload is None else await self._payload(client, name, payload)
 
@@ -70,7 +72,7 @@ class Schedules:
             version, text, limits = given
             return on_terms(spec.of_version(version, limits), terms, expression, text)
 
-        await schedules.change(client.store, name, changed, _operator(actor, reason))
+        await schedules.change(client.store, name, changed, _operator(actor, reason), expected)
         return await self.get(name)
 
     async def pause(self, name: str, *, actor: str | None = None, reason: str | None = None) -> None:

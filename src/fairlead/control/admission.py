@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from fairlead.control.audit import Operator
+from fairlead.control.settings import Expected, change_control, read_controls
 from fairlead.core.admission import (
     DEPTH,
     OVERLOAD,
@@ -15,63 +16,70 @@ from fairlead.core.admission import (
     rule_name,
 )
 from fairlead.core.buckets import flow
-from fairlead.core.controls import Change, Controls
-from fairlead.errors import ConfigError
-from fairlead.ports.store import CONTROLS_HINT, Store
+from fairlead.core.controls import Controls
+from fairlead.errors import NotSet
+from fairlead.ports.store import Store
 
 
 class Bounds(NamedTuple):
-    """What is set, by name (`tenant:acme`, `tier:free`, `tenant:*`), and what was not accepted, by tenant and code."""
+    """What is set, by name (`tenant:acme`, `tier:free`, `tenant:*`), and what was not accepted, by tenant and code.
+
+    `versions` are those of what is set, by kind and name.
+    """
 
     depths: Mapping[str, int]
     rates: Mapping[str, tuple[float, float]]
     overload: Overload | None
     counts: Mapping[tuple[str, str], int]
+    versions: Mapping[tuple[str, str], int]
 
 
-async def set_depth(store: Store, scope: str, name: str, waiting: int | None, operator: Operator) -> None:
+async def set_depth(
+    store: Store, scope: str, name: str, waiting: int | None, operator: Operator, expected: Expected = None
+) -> None:
     """Bound how many jobs of a tenant may wait; None removes the bound."""
     value = None if waiting is None else {"waiting": checked_depth(waiting)}
-    await _change(store, DEPTH, rule_name(scope, name), value, operator)
+    await _change(store, DEPTH, rule_name(scope, name), value, operator, expected)
 
 
 async def set_rate(
-    store: Store, scope: str, name: str, rate: float | str | None, operator: Operator, burst: float | None = None
-) -> None:
+    store: Store, scope: str, name: str, rate: float | str | None, operator: Operator, burst: float | None = None,
+    expected: Expected = None,
+) -> None:  # fmt: skip
     """Bound how fast a tenant may submit; None removes the bound."""
     value = None
     if rate is not None:
         way = flow(rate, burst)
         value = {"rate": way.rate, "burst": way.burst}
-    await _change(store, SUBMISSION, rule_name(scope, name), value, operator)
+    await _change(store, SUBMISSION, rule_name(scope, name), value, operator, expected)
 
 
-async def set_overload(store: Store, policy: Overload | None, operator: Operator) -> None:
+async def set_overload(store: Store, policy: Overload | None, operator: Operator, expected: Expected = None) -> None:
     """Say what becomes of low priorities in an overload; None removes the policy."""
-    await _change(store, OVERLOAD, POLICY, None if policy is None else policy.to_value(), operator)
+    await _change(store, OVERLOAD, POLICY, None if policy is None else policy.to_value(), operator, expected)
 
 
 async def bounds(store: Store) -> Bounds:
     """All that is set, and what it has refused, put off and shed."""
-    controls = await _controls(store)
+    controls = await read_controls(store)
     depths = {name: item.value["waiting"] for name, item in sorted(controls.of(DEPTH).items()) if item.value}
     rates = {
         name: (item.value["rate"], item.value["burst"])
         for name, item in sorted(controls.of(SUBMISSION).items())
         if item.value
     }
-    return Bounds(depths, rates, Policy(controls).overload, await store.admissions())
+    kinds = (DEPTH, SUBMISSION, OVERLOAD)
+    versions = {(kind, name): item.version for kind in kinds for name, item in controls.of(kind).items()}
+    return Bounds(depths, rates, Policy(controls).overload, await store.admissions(), versions)
 
 
-async def _controls(store: Store) -> Controls:
-    controls = Controls()
-    controls.follow((await store.controls()).controls)
-    return controls
+async def _change(
+    store: Store, kind: str, name: str, value: dict[str, Any] | None, operator: Operator, expected: Expected
+) -> None:
+    def decide(controls: Controls) -> dict[str, Any] | None:
+        if value is None and controls.get(kind, name) is None:
+            raise NotSet(f"no {kind} is set for {name}; `fairlead backpressure list` shows what is")
+        return value
 
-
-async def _change(store: Store, kind: str, name: str, value: dict[str, Any] | None, operator: Operator) -> None:
-    if value is None and (await _controls(store)).get(kind, name) is None:
-        raise ConfigError(f"no {kind} is set for {name}; `fairlead backpressure list` shows what is")
     action = f"remove {kind}" if value is None else f"set {kind}"
-    await store.change_controls([Change(kind, name, value)], operator.note(action, name, value=value))
-    await store.wake([CONTROLS_HINT])
+    await change_control(store, kind, name, decide, operator, action, name, expected)

@@ -3,12 +3,13 @@
 from dataclasses import dataclass
 
 from fairlead.control.audit import Operator
+from fairlead.control.settings import Expected, change_control, read_controls, version_of
 from fairlead.core.budget import KIND, RetryBudget, allowed
-from fairlead.core.controls import Change, Controls
+from fairlead.core.controls import ABSENT, Controls
 from fairlead.core.durations import seconds
 from fairlead.core.health import TENANT, Sums
 from fairlead.core.names import check_name
-from fairlead.ports.store import CONTROLS_HINT, Store
+from fairlead.ports.store import Store
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +25,7 @@ class BudgetStatus:
     window: float
     beyond: str
     own: bool  # set for this tenant, not by the application
+    version: int = ABSENT  # of what was set for this tenant
 
     @property
     def used_up(self) -> bool:
@@ -33,31 +35,45 @@ class BudgetStatus:
 
 async def budgets(store: Store) -> list[BudgetStatus]:
     """The tenants that had retries lately, and those with a budget of their own."""
-    controls = Controls()
-    controls.follow((await store.controls()).controls)
-    counts = (await store.health_counts()).sums
-    sums = {name.partition(":")[2]: value for name, value in counts.items() if name.startswith(f"{TENANT}:")}
+    controls, sums = await read_controls(store), await _sums(store)
     usual = await _declared(store)
-    own = {name: RetryBudget(**control.value) for name, control in controls.of(KIND).items() if control.value}
     return [
-        _status(tenant, own.get(tenant, usual), sums.get(tenant, Sums()), tenant in own)
-        for tenant in sorted(sums.keys() | own.keys())
+        _status(tenant, controls, usual, sums.get(tenant, Sums()))
+        for tenant in sorted(sums.keys() | controls.of(KIND).keys())
     ]
 
 
-async def set_budget(store: Store, tenant: str, policy: RetryBudget, operator: Operator) -> None:
+async def show_budget(store: Store, tenant: str) -> BudgetStatus:
+    """The budget of one tenant, and how much of it is used."""
+    name, sums = check_name("tenant", tenant), await _sums(store)
+    return _status(name, await read_controls(store), await _declared(store), sums.get(name, Sums()))
+
+
+async def budget_of(store: Store, controls: Controls, tenant: str) -> RetryBudget:
+    """The budget in force for a tenant."""
+    control = controls.get(KIND, tenant)
+    return RetryBudget(**control.value) if control and control.value else await _declared(store)
+
+
+async def set_budget(
+    store: Store, tenant: str, policy: RetryBudget, operator: Operator, expected: Expected = None
+) -> None:
     """Give a tenant a budget of its own; one without a ratio lets all its retries go."""
-    name = check_name("tenant", tenant)
-    note = operator.note("set retry budget", f"tenant {name}", **policy.stored())
-    await store.change_controls([Change(KIND, name, policy.stored())], note)
-    await store.wake([CONTROLS_HINT])
+    name, value = check_name("tenant", tenant), policy.stored()
+    target = f"tenant {name}"
+    await change_control(store, KIND, name, lambda _: value, operator, "set retry budget", target, expected)
 
 
-async def reset_budget(store: Store, tenant: str, operator: Operator) -> None:
+async def reset_budget(store: Store, tenant: str, operator: Operator, expected: Expected = None) -> None:
     """Let the application's budget be in force again."""
     name = check_name("tenant", tenant)
-    await store.change_controls([Change(KIND, name, None)], operator.note("reset retry budget", f"tenant {name}"))
-    await store.wake([CONTROLS_HINT])
+    target = f"tenant {name}"
+    await change_control(store, KIND, name, lambda _: None, operator, "reset retry budget", target, expected)
+
+
+async def _sums(store: Store) -> dict[str, Sums]:
+    counts = (await store.health_counts()).sums
+    return {name.partition(":")[2]: value for name, value in counts.items() if name.startswith(f"{TENANT}:")}
 
 
 async def _declared(store: Store) -> RetryBudget:
@@ -66,15 +82,10 @@ async def _declared(store: Store) -> RetryBudget:
     return RetryBudget(**found[0]) if found else RetryBudget()
 
 
-def _status(tenant: str, policy: RetryBudget, sums: Sums, own: bool) -> BudgetStatus:
+def _status(tenant: str, controls: Controls, usual: RetryBudget, sums: Sums) -> BudgetStatus:
+    control = controls.get(KIND, tenant)
+    policy = RetryBudget(**control.value) if control and control.value else usual
     return BudgetStatus(
-        tenant,
-        sums.good,
-        sums.bad,
-        allowed(policy, sums),
-        policy.ratio,
-        policy.floor,
-        seconds(policy.window),
-        policy.beyond,
-        own,
-    )
+        tenant, sums.good, sums.bad, allowed(policy, sums), policy.ratio, policy.floor, seconds(policy.window),
+        policy.beyond, control is not None, version_of(controls, KIND, tenant),
+    )  # fmt: skip

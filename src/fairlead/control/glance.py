@@ -5,12 +5,13 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from fairlead.control.breakers import CLOSED, breakers
+from fairlead.control.breakers import CLOSED, BreakerStatus, breakers
 from fairlead.control.pauses import paused
 from fairlead.control.quarantine import quarantined
 from fairlead.control.stats import PoolStats, pool_stats
 from fairlead.control.waits import WaitView, waits, waits_document
-from fairlead.core.verdict import Health, Look, PoolLook, verdict
+from fairlead.core.health import DEPENDENCY
+from fairlead.core.verdict import GUARDS, PAUSES, Closed, Health, Look, PoolLook, verdict
 from fairlead.ports.store import Store
 
 HISTORY = 3600.0
@@ -36,13 +37,22 @@ async def glance(store: Store) -> Glance:
     return Glance(verdict(look), pools, sample, await waits(store))
 
 
-async def _closed(store: Store) -> list[str]:
-    """What keeps jobs from starting, in words."""
+async def _closed(store: Store) -> list[Closed]:
+    """What keeps jobs from starting, and where that can be ended."""
     return [
-        *(f"{item.scope} {item.name} is paused" for item in await paused(store)),
-        *(f"the breaker {item.name} is {item.phase}" for item in await breakers(store) if item.phase != CLOSED),
-        *(f"type {item.type} is in quarantine" for item in await quarantined(store)),
+        *(Closed(_breaker(item), GUARDS) for item in await breakers(store) if item.phase != CLOSED),
+        *(Closed(f"type {item.type} is in quarantine: {item.why}", GUARDS) for item in await quarantined(store)),
+        *(Closed(f"{item.scope} {item.name} is paused: {item.reason}", PAUSES) for item in await paused(store)),
     ]
+
+
+def _breaker(item: BreakerStatus) -> str:
+    """A dependency that is broken, a type that fails, or what somebody has decided."""
+    scope, _, name = item.name.partition(":")
+    if item.by is not None:
+        return f"the breaker {item.name} is {item.phase} by hand: {item.why}"
+    broken = f"the dependency {name} is broken" if scope == DEPENDENCY else f"type {name} fails"
+    return f"{broken}: {item.why}, so its breaker is {item.phase}"
 
 
 async def history(store: Store, back: float = HISTORY) -> list[dict[str, Any]]:
@@ -53,11 +63,16 @@ async def history(store: Store, back: float = HISTORY) -> list[dict[str, Any]]:
 def glance_document(found: Glance) -> dict[str, Any]:
     """A glance in JSON."""
     return {
-        "health": asdict(found.health),
+        "health": health_document(found.health),
         "pools": [asdict(pool) for pool in found.pools],
         "sample": found.sample,
         "waits": waits_document(found.waits),
     }
+
+
+def health_document(found: Health) -> dict[str, Any]:
+    """The verdict in JSON."""
+    return {**asdict(found), "topics": [topic._asdict() for topic in found.topics]}
 
 
 def _look(pool: PoolStats) -> PoolLook:

@@ -43,6 +43,11 @@ class KeyBook:
         self._used[key.id] = now
         return key
 
+    def knows(self, text: str) -> bool:
+        """Whether a key with this id was found here before."""
+        key_id = key_id_of(text)
+        return key_id is not None and self._known.get(key_id, (0.0, None))[1] is not None
+
     def forget(self, key_id: str) -> None:
         """Trust nothing that is remembered of this key."""
         self._known.pop(key_id, None)
@@ -58,6 +63,12 @@ class KeyBook:
         """Wait for what is on its way."""
         if self._reader is not None:
             await asyncio.wait([self._reader])
+
+    def _trim(self) -> None:
+        """Forget ids that somebody has made up, and all if that does not suffice."""
+        self._known = {key_id: known for key_id, known in self._known.items() if known[1] is not None}
+        if len(self._known) > MOST_KNOWN:
+            self._known.clear()
 
     def _is_timely(self, key: ApiKey, since: float) -> bool:
         return key.time_left is None or key.time_left > since
@@ -87,7 +98,7 @@ class KeyBook:
                 _fail(future, error)
             return
         if len(self._known) > MOST_KNOWN:
-            self._known.clear()
+            self._trim()
         for key_id, future in batch.items():
             self._known[key_id] = (read_at, found.get(key_id))
             if not future.done():

@@ -5,7 +5,16 @@ from collections.abc import AsyncIterator, Iterable
 from typing import NamedTuple
 
 from fairlead.control.audit import Operator
-from fairlead.core.apikey import ApiKey, NewKey, check_key_name, hash_of, key_id_of, make_text, parse_grants
+from fairlead.core.apikey import (
+    ApiKey,
+    NewKey,
+    check_key_name,
+    check_key_rate,
+    hash_of,
+    key_id_of,
+    make_text,
+    parse_grants,
+)
 from fairlead.core.names import check_name
 from fairlead.errors import ConfigError, KeyNotFound
 from fairlead.ports.store import Store
@@ -28,8 +37,9 @@ async def create_key(
     grants: Iterable[str],
     tenant: str | None = None,
     expires_in: float | None = None,
+    rate: float | None = None,
 ) -> CreatedKey:
-    """Make a key; with a tenant it sees and touches only what is that tenant's."""
+    """Make a key; with a tenant it sees and touches only what is that tenant's. `rate` bounds its requests a second."""
     text = make_text(secrets.choice)
     key_id = key_id_of(text)
     assert key_id
@@ -42,8 +52,9 @@ async def create_key(
         tenant=None if tenant is None else check_name("tenant", tenant),
         hash=hash_of(text),
         expires_in=expires_in,
+        rate=None if rate is None else check_key_rate(rate),
     )
-    details = {"name": name, "scopes": sorted(new.grants), "tenant": tenant, "expires_in": expires_in}
+    details = {"name": name, "scopes": sorted(new.grants), "tenant": tenant, "expires_in": expires_in, "rate": rate}
     await store.add_key(new, operator.note("create key", f"key {key_id}", **details))
     return CreatedKey(await read_key(store, key_id), text)
 

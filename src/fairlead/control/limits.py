@@ -1,20 +1,26 @@
 """Limits: what operators set at run time, and how much of each is in use."""
 
 from collections.abc import Iterable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from fairlead.control.audit import Operator
+from fairlead.control.settings import Expected, change_control, read_controls, version_of
 from fairlead.core.buckets import left
-from fairlead.core.controls import Change, Controls
+from fairlead.core.controls import Controls
 from fairlead.core.limits import LIMIT, Bound, Rules, bound, limit_name, usage
 from fairlead.core.model import JobType
-from fairlead.errors import ConfigError
-from fairlead.ports.limits import LimitUse
-from fairlead.ports.store import CONTROLS_HINT, Store
+from fairlead.errors import ConfigError, NotSet
+from fairlead.ports.limits import Holder, LimitUse
+from fairlead.ports.store import Store
+
+MOST_HOLDERS = 100
 
 
 class LimitInForce(NamedTuple):
-    """A limit, who set it, and its use now; `tokens` are what is left of its rate, `each` is one for each of a kind."""
+    """A limit, who set it, and its use now; `tokens` are what is left of its rate, `each` is one for each of a kind.
+
+    `version` is that of what an operator set under exactly this name, 0 where nobody did.
+    """
 
     scope: str
     name: str
@@ -25,6 +31,7 @@ class LimitInForce(NamedTuple):
     running: int
     tokens: float | None
     each: bool
+    version: int = 0
 
 
 async def set_limit(
@@ -37,31 +44,52 @@ async def set_limit(
     rate: float | str | None = None,
     burst: float | None = None,
     unlimited: bool = False,
+    expected: Expected = None,
 ) -> None:
     """Limit something from now on; `unlimited` lifts what its handler declares."""
     if unlimited != (bound(concurrent, rate, burst) == Bound()):
         raise ConfigError("say what the limit is: a number of concurrent runs, a rate, or that it is unlimited")
     given = {"concurrent": concurrent, "rate": rate, "burst": burst}
     value = {key: amount for key, amount in given.items() if amount is not None}
-    await _change(store, scope, name, value, operator, "set limit")
+    control, target = limit_name(scope, name), f"{scope} {name}"
+    await change_control(store, LIMIT, control, lambda _: value, operator, "set limit", target, expected)
 
 
-async def remove_limit(store: Store, scope: str, name: str, operator: Operator) -> None:
+async def remove_limit(store: Store, scope: str, name: str, operator: Operator, expected: Expected = None) -> None:
     """Go back to what the handler declares, or to no limit."""
-    controls = await _controls(store)
-    if controls.get(LIMIT, limit_name(scope, name)) is None:
-        raise ConfigError(f"no limit is set for {scope} {name}; `fairlead limits` lists those that are")
-    await _change(store, scope, name, None, operator, "remove limit")
+    control, target = limit_name(scope, name), f"{scope} {name}"
+
+    def removed(controls: Controls) -> None:
+        if controls.get(LIMIT, control) is None:
+            raise NotSet(f"no limit is set for {target}; `fairlead limits` lists those that are")
+
+    await change_control(store, LIMIT, control, removed, operator, "remove limit", target, expected)
 
 
 async def limits(store: Store) -> list[LimitInForce]:
     """All limits in force: those that are set or declared, and each key and each one of a kind that is in use."""
-    controls, types, use = await _controls(store), await store.job_types(), await store.limit_use()
-    rules = Rules(_declared(types), {}, controls)
+    controls, types, use = await read_controls(store), await store.job_types(), await store.limit_use()
+    rules = Rules(declared(types), {}, controls)
     used = usage(rules, use.running.items())
-    names = {f"limit:{name}" for name in _declared(types)} | controls.of(LIMIT).keys()
+    names = {f"limit:{name}" for name in declared(types)} | controls.of(LIMIT).keys()
     names |= used.keys() | {name for name in use.buckets if rules.bound(name) != Bound()}
     return [_in_force(name, rules, used, use, controls) for name in sorted(names)]
+
+
+async def show_limit(store: Store, scope: str, name: str) -> LimitInForce:
+    """One limit that is set, declared, or follows from one for each of its kind; NotSet if nothing is limited."""
+    controls, types, use = await read_controls(store), await store.job_types(), await store.limit_use()
+    rules, full = Rules(declared(types), {}, controls), limit_name(scope, name)
+    if rules.bound(full) == Bound() and controls.get(LIMIT, full) is None:
+        raise NotSet(f"nothing limits {scope} {name}; `fairlead limits` lists what is in force")
+    return _in_force(full, rules, usage(rules, use.running.items()), use, controls)
+
+
+async def limit_holders(store: Store, scope: str, name: str, most: int = MOST_HOLDERS) -> list[Holder]:
+    """Jobs that run under a limit, those that run longest first."""
+    controls, types, use = await read_controls(store), await store.job_types(), await store.limit_use()
+    rules, full = Rules(declared(types), {}, controls), limit_name(scope, name)
+    return await store.holders([lane for lane in use.running if full in rules.of(lane)], most)
 
 
 def _in_force(name: str, rules: Rules, used: dict[str, int], use: LimitUse, controls: Controls) -> LimitInForce:
@@ -79,6 +107,7 @@ def _in_force(name: str, rules: Rules, used: dict[str, int], use: LimitUse, cont
         running=running,
         tokens=left(use.buckets.get(name), way, use.now) if way and not each else None,
         each=each,
+        version=version_of(controls, LIMIT, name),
     )
 
 
@@ -88,23 +117,10 @@ def _is_set(name: str, controls: Controls) -> bool:
     return any(controls.get(LIMIT, candidate) for candidate in candidates)
 
 
-def _declared(types: Iterable[JobType]) -> dict[str, Bound]:
-    declared: dict[str, Bound] = {}
+def declared(types: Iterable[JobType]) -> dict[str, Bound]:
+    """What handlers declare, by the name of the limit."""
+    found: dict[str, Bound] = {}
     for job_type in types:
         for limit in job_type.settings.get("limits") or []:
-            declared[limit["name"]] = bound(limit["concurrent"], limit["rate"], limit["burst"])
-    return declared
-
-
-async def _controls(store: Store) -> Controls:
-    controls = Controls()
-    controls.follow((await store.controls()).controls)
-    return controls
-
-
-async def _change(
-    store: Store, scope: str, name: str, value: dict[str, Any] | None, operator: Operator, action: str
-) -> None:
-    note = operator.note(action, f"{scope} {name}", value=value)
-    await store.change_controls([Change(LIMIT, limit_name(scope, name), value)], note)
-    await store.wake([CONTROLS_HINT])
+            found[limit["name"]] = bound(limit["concurrent"], limit["rate"], limit["burst"])
+    return found

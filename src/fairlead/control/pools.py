@@ -4,49 +4,59 @@ from collections.abc import Mapping
 from typing import Any
 
 from fairlead.control.audit import Operator
-from fairlead.core.controls import ABSENT, Change, Controls
+from fairlead.control.settings import Expected, change_control, read_controls, version_of
+from fairlead.core.controls import Controls
 from fairlead.core.names import check_name
 from fairlead.core.pools import BUILT_IN, PLACE, POOL, Pool, Pools
-from fairlead.errors import ConfigError
-from fairlead.ports.store import CONTROLS_HINT, Store
-
-ROUNDS = 5
+from fairlead.ports.store import Store
 
 
 async def list_pools(store: Store) -> list[Pool]:
     """The pools in force."""
-    return Pools(await _read(store)).all()
+    return Pools(await read_controls(store)).all()
 
 
-async def set_pool(store: Store, name: str, changes: Mapping[str, Any], operator: Operator) -> Pool:
-    """Change a pool's settings, or make a pool; every worker follows within a second."""
+async def pool_versions(store: Store) -> dict[str, int]:
+    """The versions of what was set, by pool."""
+    return {name: control.version for name, control in (await read_controls(store)).of(POOL).items()}
+
+
+async def show_pool(store: Store, name: str) -> tuple[Pool, int]:
+    """A pool, and the version of what was set for it: 0 where nothing was."""
+    controls = await read_controls(store)
+    return Pools(controls).get(check_name("pool", name)), version_of(controls, POOL, name)
+
+
+async def set_pool(
+    store: Store, name: str, changes: Mapping[str, Any], operator: Operator, own: bool = True, expected: Expected = None
+) -> Pool:
+    """Change a pool's settings, or make a pool; every worker follows within a second.
+
+    Without `own` it loses what was set before.
+    """
     check_name("pool", name)
-    for _ in range(ROUNDS):
-        control = (await _read(store)).get(POOL, name)
+
+    def changed(controls: Controls) -> dict[str, Any]:
+        control = controls.get(POOL, name) if own else None
         value = {**(control.value or {} if control else {}), **changes}
-        pool = (BUILT_IN.get(name) or Pool(name)).changed(value)
-        seen = ABSENT if control is None else control.version
-        note = operator.note("pools.set", f"pool {name}")
-        if await store.change_controls([Change(POOL, name, value, seen)], note):
-            await store.wake([CONTROLS_HINT])
-            return pool
-    raise ConfigError(f"pool {name!r} is being changed by others all the time; try again")
+        _pool(name, value)
+        return value
+
+    control = await change_control(store, POOL, name, changed, operator, "pools.set", f"pool {name}", expected)
+    return _pool(name, control.value or {})
 
 
-async def reset_pool(store: Store, name: str, operator: Operator) -> None:
+async def reset_pool(store: Store, name: str, operator: Operator, expected: Expected = None) -> None:
     """Forget what was set for a pool."""
-    note = operator.note("pools.reset", f"pool {check_name('pool', name)}")
-    await store.change_controls([Change(POOL, name, None)], note)
-    await store.wake([CONTROLS_HINT])
+    target = f"pool {check_name('pool', name)}"
+    await change_control(store, POOL, name, lambda _: None, operator, "pools.reset", target, expected)
 
 
 async def moved_types(store: Store) -> dict[str, Mapping[str, Any]]:
     """The types whose jobs go to another pool than they declare, and why."""
-    placed = (await _read(store)).of(PLACE)
+    placed = (await read_controls(store)).of(PLACE)
     return {name: control.value for name, control in placed.items() if control.value}
 
 
-async def _read(store: Store) -> Controls:
-    controls = Controls()
-    controls.follow((await store.controls()).controls)
-    return controls
+def _pool(name: str, value: Mapping[str, Any]) -> Pool:
+    return (BUILT_IN.get(name) or Pool(name)).changed(value)

@@ -6,6 +6,7 @@ from typing import Any
 from uuid import uuid4
 
 from fairlead.control.audit import Operator
+from fairlead.control.settings import Expected, require_expected
 from fairlead.control.submit import check_schema, dump_payload, registered_type
 from fairlead.core import recur
 from fairlead.core.model import JobType, NewJob
@@ -65,10 +66,13 @@ async def add(store: Store, spec: ScheduleSpec, operator: Operator) -> None:
     await store.wake([RECURRING_HINT])
 
 
-async def change(store: Store, name: str, make: Callable[[ScheduleSpec], ScheduleSpec], operator: Operator) -> None:
+async def change(
+    store: Store, name: str, make: Callable[[ScheduleSpec], ScheduleSpec], operator: Operator, expected: Expected = None
+) -> None:
     """Give a schedule other terms from now on; what was due before is made on the old ones."""
 
     def decide(seen: DueSchedule) -> ScheduleWrite:
+        require_expected(seen.schedule.version, expected, f"the schedule {name!r}")
         _require_ours(seen.schedule, "changed")
         return recur.changed(seen.schedule, make(seen.schedule.spec), seen.now)
 
@@ -99,10 +103,11 @@ async def run_now(store: Store, name: str, operator: Operator) -> NewJob:
     return made[0]
 
 
-async def remove(store: Store, name: str, operator: Operator) -> None:
+async def remove(store: Store, name: str, operator: Operator, expected: Expected = None) -> None:
     """Remove a schedule and the record of its fires; its jobs stay. While an app runs, its schedules are its own."""
     for _ in range(TRIES):
         schedule = await read(store, name)
+        require_expected(schedule.version, expected, f"the schedule {name!r}")
         declared = schedule.owner is not None and schedule.state is not ScheduleState.RETIRED
         if declared and await app_runs(store, str(schedule.owner)):
             _require_ours(schedule, "removed")

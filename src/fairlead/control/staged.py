@@ -4,6 +4,7 @@ import asyncio
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from fairlead.control.audit import Operator
 from fairlead.control.dead_letters import TARGET, filter_document, list_dead, revive_all
@@ -28,6 +29,14 @@ class Pace:
     clock: Callable[[], float] = time.monotonic
 
 
+class Look(NamedTuple):
+    """A stage while it is waited for: how many jobs it brought back, and how many of them have not ended yet."""
+
+    number: int
+    revived: int
+    live: int
+
+
 @dataclass(slots=True)
 class Report:
     """What a staged replay did; `stopped` says why it did not go on to the end."""
@@ -49,6 +58,7 @@ async def replay_in_stages(
     pace: Pace | None = None,
     most: int | None = None,
     on_stage: Callable[[Stage], None] = lambda stage: None,
+    on_look: Callable[[Look], None] = lambda look: None,
 ) -> Report:
     """Bring back the dead jobs that fit, stage by stage; each must do well before the next begins."""
     pace, report, cursor, left = pace or Pace(), Report(), None, most
@@ -57,7 +67,7 @@ async def replay_in_stages(
         size = stage_size(number) if left is None else min(stage_size(number), left)
         page = await list_dead(store, wanted, size, cursor)
         if page.jobs:
-            stage = await _run_stage(store, number, page.jobs, wanted, operator, pace, report)
+            stage = await _run_stage(store, number, page.jobs, wanted, operator, pace, report, on_look)
             on_stage(stage)
             report.stopped = why_stop(stage, pace.tolerance)
         if report.stopped or page.cursor is None:
@@ -74,21 +84,23 @@ async def _run_stage(
     operator: Operator,
     pace: Pace,
     report: Report,
+    on_look: Callable[[Look], None],
 ) -> Stage:
     note = operator.note("replay", TARGET, filter=filter_document(wanted), stage=number)
     outcome = await revive_all(store, jobs, note)
     report.refused |= outcome.refused
-    await _ended(store, outcome.done, pace)
+    await _ended(store, outcome.done, pace, lambda live: on_look(Look(number, len(outcome.done), live)))
     before = {job.id: job.error.fingerprint if job.error else None for job in jobs}
     stage = judge(number, len(outcome.refused), await store.read_many(outcome.done), before)
     report.stages.append(stage)
     return stage
 
 
-async def _ended(store: Store, ids: Sequence[str], pace: Pace) -> None:
+async def _ended(store: Store, ids: Sequence[str], pace: Pace, on_live: Callable[[int], None]) -> None:
     """Wait until none of the jobs is live, or patience is over."""
     deadline, pause = pace.clock() + pace.patience, FIRST_LOOK
-    while ids and await store.held(ids) and pace.clock() < deadline:
+    while ids and (live := await store.held(ids)) and pace.clock() < deadline:
+        on_live(len(live))
         await pace.wait(pause)
         pause = min(pause * 2, LOOK_EVERY)
 

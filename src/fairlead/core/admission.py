@@ -6,6 +6,7 @@ submit, as a token bucket. Both are set for a tenant, for a tier, or for each te
 shed.
 """
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -29,6 +30,7 @@ ALL = ""  # the name under which the ready jobs of the whole system are counted
 MOST_WAITING = 10**12
 RETRY_AFTER = 5.0  # a backlog is looked at again every second or so, and has to shrink first
 DEFERRED = "DEFERRED"
+OPTION = "deferred"  # of a job that was put off
 SHED = "SHED"
 MOST_TENANTS = 10_000
 
@@ -144,6 +146,7 @@ def refuse_by_depth(policy: Policy, tenant: str, waiting: int, count: int) -> Re
         f"tenant {tenant!r} has about {waiting} waiting jobs and may have {most}, so {count} more were refused; "
         "nothing was stored: submit again later, or raise the bound with `fairlead backpressure depth`",
         RETRY_AFTER,
+        quota=most,
     )
 
 
@@ -156,6 +159,8 @@ def refuse_by_rate(way: Flow, tenant: str, count: int, again_in: float) -> Refus
         f"tenant {tenant!r} may submit {way.rate:g} jobs a second, {way.burst:g} at once, so {count} were refused; "
         f"nothing was stored: {advice}",
         again_in,
+        quota=way.burst,
+        window=way.burst / way.rate,
     )
 
 
@@ -170,16 +175,23 @@ def refuse_by_overload(policy: Overload, ready: int, count: int) -> Refused:
         f"about {ready} jobs are ready, {policy.waiting} or more count as an overload, and {count} jobs below priority "
         f"{policy.below.word} were refused; nothing was stored: submit again later, or with a higher priority",
         RETRY_AFTER,
+        quota=policy.waiting,
     )
 
 
 def put_off(job: NewJob, delay: float, now: float) -> None:
-    """Let a job run later than it would have."""
+    """Let a job run later than it would have; its options say so."""
     job.deferred = delay
+    job.options = json.dumps({**json.loads(job.options or "{}"), OPTION: delay}, separators=(",", ":"))
     if job.run_at is not None:
         job.run_at = max(job.run_at, now + delay)
     job.delay = max(job.delay, delay)
     job.state = State.SCHEDULED
+
+
+def deferred_of(options: str | None) -> float | None:
+    """The seconds that a job with these stored options was put off."""
+    return json.loads(options).get(OPTION) if options and OPTION in options else None
 
 
 def with_shed(jobs: Sequence[NewJob], kept: Sequence[NewJob], answers: Iterable[Enqueued]) -> list[Enqueued]:

@@ -25,6 +25,7 @@ SECRET_LENGTH = 32
 CHECKSUM_LENGTH = 6
 ALPHABET = digits + ascii_uppercase + ascii_lowercase
 MOST_NAME = 200
+LEAST_RATE, MOST_RATE = 0.001, 1_000_000.0
 
 _KEY = re.compile(rf"{PREFIX}_([0-9A-Za-z]{{{ID_LENGTH}}})_([0-9A-Za-z]{{{SECRET_LENGTH}}})([0-9A-Za-z]{{6}})")
 
@@ -64,6 +65,7 @@ class ApiKey:
     revoked_at: datetime | None
     last_used_at: datetime | None
     time_left: float | None
+    rate: float | None = None  # requests a second that it may send; None is the server's own
 
     def allows(self, grant: Grant) -> bool:
         """Whether one of its grants includes this one."""
@@ -85,6 +87,7 @@ class NewKey:
     tenant: str | None
     hash: str
     expires_in: float | None
+    rate: float | None = None
 
 
 def make_text(choose: Callable[[str], str]) -> str:
@@ -131,6 +134,13 @@ def parse_grants(words: Iterable[str]) -> frozenset[Grant]:
     if not grants:
         raise ConfigError(f"a key needs a scope: one or more of {', '.join(Grant)}")
     return grants
+
+
+def check_key_rate(rate: float) -> float:
+    """The rate itself; ConfigError where a key cannot have it."""
+    if not LEAST_RATE <= rate <= MOST_RATE:
+        raise ConfigError(f"a key may send between {LEAST_RATE:g} and {MOST_RATE:g} requests a second, not {rate!r}")
+    return rate
 
 
 def check_key_name(name: str) -> str:

@@ -1,6 +1,6 @@
 """Why a job is where it is: in words for people, as codes and figures for programs.
 
-Each check looks at the facts and says one thing or nothing. To explain more, write a check and add it to CHECKS, in
+Each check looks at the facts and says what it finds. To explain more, write a check and add it to CHECKS, in
 the order in which people should read it.
 """
 
@@ -8,9 +8,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from fairlead.core.admission import deferred_of
 from fairlead.core.controls import Controls
 from fairlead.core.durations import words
 from fairlead.core.gates import why_closed
+from fairlead.core.hindrance import BudgetFacts, LimitFacts, ShareFacts
 from fairlead.core.model import JobRecord, Lane, WorkerRecord
 from fairlead.core.states import FINAL, State
 
@@ -20,7 +22,8 @@ MOST_AHEAD = 10_000
 @dataclass(frozen=True, slots=True)
 class Facts:
     """What is known about a job that may wait. `now` is the store's; `ahead` counts ready jobs before it in its lane,
-    up to MOST_AHEAD; `lane_since` is when the first of them became ready; `breakers` are those of its type."""
+    up to MOST_AHEAD; `lane_since` is when the first of them became ready; `breakers` are those of its type, `limits`
+    those that it is under."""
 
     job: JobRecord
     now: float
@@ -30,6 +33,9 @@ class Facts:
     newest_version: int | None = None
     controls: Controls = field(default_factory=Controls)
     breakers: tuple[str, ...] = ()
+    limits: tuple[LimitFacts, ...] = ()
+    share: ShareFacts | None = None
+    budget: BudgetFacts | None = None
 
     @property
     def lane(self) -> Lane:
@@ -66,12 +72,15 @@ class Explanation:
         return "; ".join(reason.words for reason in self.reasons)
 
 
-Check = Callable[[Facts], Reason | None]
+Check = Callable[[Facts], "Reason | Iterable[Reason] | None"]
 
 
 def explain(facts: Facts, checks: Iterable[Check] | None = None) -> Explanation:
     """Say why the job is where it is."""
-    found = [reason for check in checks or CHECKS if (reason := check(facts)) is not None]
+    found: list[Reason] = []
+    for check in checks or CHECKS:
+        said = check(facts)
+        found += [said] if isinstance(said, Reason) else said or ()
     return Explanation(facts.job.state, tuple(found), _expected(facts))
 
 
@@ -99,8 +108,14 @@ def _expected(facts: Facts) -> float | None:
     job = facts.job
     if job.state in FINAL or job.state in (State.RUNNING, State.BLOCKED) or facts.closed:
         return None
-    since = facts.lane_since if job.state is State.READY else None
-    return expected_start(facts.lane, job.run_at.timestamp(), facts.now, since, facts.workers)
+    ready = job.state is State.READY
+    if ready and any(limit.bound.concurrent == 0 for limit in facts.limits):
+        return None
+    since = facts.lane_since if ready else None
+    start = expected_start(facts.lane, job.run_at.timestamp(), facts.now, since, facts.workers)
+    if start is None or not ready:
+        return start
+    return max([start, *(facts.now + limit.next_token(facts.ahead + 1) for limit in facts.limits)])
 
 
 def _ended(facts: Facts) -> Reason | None:
@@ -129,6 +144,44 @@ def _scheduled(facts: Facts) -> Reason | None:
     if left <= 0:
         return Reason("DUE", f"it is due since {words(-left)} and waits to be promoted", data)
     return Reason("SCHEDULED", f"it is scheduled to start in {words(left)}", data)
+
+
+def _deferred(facts: Facts) -> Reason | None:
+    """That it would have been due earlier, had the system not been overloaded."""
+    seconds = deferred_of(facts.job.options) if facts.job.state is State.SCHEDULED else None
+    if seconds is None:
+        return None
+    said = f"it was put off by {words(seconds)} when it was submitted, since the system was overloaded"
+    return Reason("DEFERRED", said, {"seconds": seconds})
+
+
+def _budget(facts: Facts) -> Reason | None:
+    budget = facts.budget
+    if budget is None or not budget.is_used_up or facts.job.state is not State.RETRYING:
+        return None
+    become = "are delayed" if budget.beyond == "delay" else "go to the dead letters, unless a dependency failed"
+    said = (
+        f"tenant {budget.tenant} has used up its retry budget, {budget.retries} of {budget.allowed:g} within "
+        f"{words(budget.window)}: further retries {become}"
+    )
+    data = {"retries": budget.retries, "allowed": budget.allowed, "window": budget.window, "beyond": budget.beyond}
+    return Reason("RETRY_BUDGET_USED_UP", said, data)
+
+
+def _limited(facts: Facts) -> list[Reason]:
+    if facts.job.state is not State.READY:
+        return []
+    full = [limit for limit in facts.limits if limit.is_crowded or limit.is_dry]
+    return [
+        Reason("LIMIT_FULL" if limit.is_crowded else "LIMIT_RATE", limit.words(facts.now), limit.data(facts.now))
+        for limit in full
+    ]
+
+
+def _shared(facts: Facts) -> Reason | None:
+    if facts.share is None or facts.job.state is not State.READY:
+        return None
+    return Reason("SHARE", facts.share.words(), facts.share.data())
 
 
 def _retrying(facts: Facts) -> Reason | None:
@@ -199,4 +252,7 @@ def _attempts(count: int) -> str:
     return "one attempt" if count == 1 else f"{count} attempts"
 
 
-CHECKS: tuple[Check, ...] = (_ended, _running, _closed, _unserved, _scheduled, _retrying, _blocked, _queued, _busy)
+CHECKS: tuple[Check, ...] = (
+    _ended, _running, _closed, _unserved, _scheduled, _deferred, _retrying, _budget, _blocked, _limited, _queued, _busy,
+    _shared,
+)  # fmt: skip

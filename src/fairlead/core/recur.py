@@ -87,7 +87,12 @@ def latest(table: Timetable, after: float, until: float) -> float | None:
 
 def upcoming(spec: ScheduleSpec, after: float, count: int) -> list[float]:
     """The next fires after an instant."""
-    table, found = timetable_of(spec), list[float]()
+    return fires_of(timetable_of(spec), after, count)
+
+
+def fires_of(table: Timetable, after: float, count: int) -> list[float]:
+    """The next times of a timetable after an instant."""
+    found = list[float]()
     following = table.next_after(after)
     while following is not None and len(found) < count:
         found.append(following)

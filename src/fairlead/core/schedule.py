@@ -176,6 +176,7 @@ class ScheduleRecord:
     state: ScheduleState
     next_fires: tuple[datetime, ...]
     fires: tuple[PastFire, ...]
+    version: int = 0
 
 
 def record_of(schedule: Schedule, next_fires: list[float], fires: list[FireRecord]) -> ScheduleRecord:
@@ -204,4 +205,5 @@ def record_of(schedule: Schedule, next_fires: list[float], fires: list[FireRecor
             )
             for item in fires
         ),
+        version=schedule.version,
     )

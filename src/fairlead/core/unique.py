@@ -11,8 +11,7 @@ MAX_KEY_LENGTH = 255
 
 def unique(key: str, scope: Scope | str = Scope.ACTIVE, window: Duration | None = None) -> Unique:
     """A checked idempotency key."""
-    if not 1 <= len(key) <= MAX_KEY_LENGTH or "\x00" in key or any("\ud800" <= letter <= "\udfff" for letter in key):
-        raise ConfigError(f"an idempotency key has 1 to {MAX_KEY_LENGTH} characters, no NUL and no half surrogate pair")
+    check_key(key)
     try:
         scope = Scope(scope)
     except ValueError:
@@ -20,6 +19,13 @@ def unique(key: str, scope: Scope | str = Scope.ACTIVE, window: Duration | None 
     if (scope is Scope.WINDOW) != (window is not None):
         raise ConfigError("idempotency_window goes with the scope window, and that scope needs it")
     return Unique(key, scope, None if window is None else seconds(window))
+
+
+def check_key(key: str) -> str:
+    """The key, or a part of one, itself; ConfigError where it cannot be."""
+    if not 1 <= len(key) <= MAX_KEY_LENGTH or "\x00" in key or any("\ud800" <= letter <= "\udfff" for letter in key):
+        raise ConfigError(f"an idempotency key has 1 to {MAX_KEY_LENGTH} characters, no NUL and no half surrogate pair")
+    return key
 
 
 def split_repeats(jobs: Sequence[NewJob]) -> tuple[list[NewJob], dict[str, str]]:

@@ -7,6 +7,7 @@ looks at the page at night: a minute of waiting with free slots is odd, without 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import NamedTuple
 
 from fairlead.core.durations import words
 
@@ -14,6 +15,10 @@ LONG = 60.0  # seconds that a ready job may wait before it is worth a word
 FULL = 0.9  # the share of slots in use from which a pool counts as full
 FAILING = 0.5  # the share of runs that fail from which failures are the topic
 FEW = 10  # runs below which shares mean nothing
+MOST_TOPICS = 6
+
+CLOSED_BEFORE = "What is said above may be why."
+UNEXPLAINED = "The type may be unknown to the workers that run, or limited; the page of a job says why it waits."
 
 
 class Level(StrEnum):
@@ -22,6 +27,23 @@ class Level(StrEnum):
     OK = "ok"
     WARNING = "warning"
     PROBLEM = "problem"
+
+
+class Topic(NamedTuple):
+    """Where to look further: `workers`, `guards`, `pauses`, `tenants`, `failures`, `retrying`, or a `pool` by name."""
+
+    kind: str
+    name: str | None = None
+
+
+WORKERS, GUARDS, PAUSES, FAILURES = (Topic(kind) for kind in ("workers", "guards", "pauses", "failures"))
+
+
+class Closed(NamedTuple):
+    """Something that keeps jobs from starting, in words, and where it can be ended."""
+
+    words: str
+    topic: Topic
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,11 +61,11 @@ class PoolLook:
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """All that the verdict is about. `ended` counts what ended lately by state; `closed` are reasons in words."""
+    """All that the verdict is about. `ended` counts what ended lately by state."""
 
     pools: Sequence[PoolLook]
     ended: dict[str, int]
-    closed: Sequence[str]
+    closed: Sequence[Closed]
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +75,7 @@ class Health:
     level: Level
     sentence: str
     hints: tuple[str, ...]
+    topics: tuple[Topic, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,16 +83,19 @@ class _Finding:
     level: Level
     sentence: str
     hint: str
+    topics: tuple[Topic, ...]
 
 
 def verdict(look: Look) -> Health:
     """The worst first; what else was found follows as hints."""
-    found = [*_closed(look.closed), *_pools(look.pools), *_failures(look.ended)]
+    found = [*_closed(look.closed), *_pools(look.pools, bool(look.closed)), *_failures(look.ended)]
     found.sort(key=lambda item: item.level is not Level.PROBLEM)
     if not found:
         return Health(Level.OK, _all_well(look), ())
     first, others = found[0], found[1:]
-    return Health(first.level, first.sentence, (first.hint, *(f"{item.sentence} {item.hint}" for item in others)))
+    hints = (first.hint, *(f"{item.sentence} {item.hint}" for item in others))
+    topics = dict.fromkeys(topic for item in found for topic in item.topics)
+    return Health(first.level, first.sentence, hints, tuple(topics)[:MOST_TOPICS])
 
 
 def _all_well(look: Look) -> str:
@@ -80,35 +106,39 @@ def _all_well(look: Look) -> str:
     return f"All is well: {runs:,} {verb} and {ready:,} wait, none for long."
 
 
-def _closed(reasons: Iterable[str]) -> Iterable[_Finding]:
+def _closed(reasons: Iterable[Closed]) -> Iterable[_Finding]:
     for reason in reasons:
-        yield _Finding(Level.WARNING, f"{reason[:1].upper()}{reason[1:]}.", "Its jobs wait until that ends.")
+        sentence = f"{reason.words[:1].upper()}{reason.words[1:]}."
+        yield _Finding(Level.WARNING, sentence, "Its jobs wait until that ends.", (reason.topic,))
 
 
-def _pools(pools: Iterable[PoolLook]) -> Iterable[_Finding]:
+def _pools(pools: Iterable[PoolLook], is_explained: bool) -> Iterable[_Finding]:
     for pool in pools:
         if pool.ready and not pool.workers:
             yield _Finding(
                 Level.PROBLEM,
                 f"No worker serves the pool {pool.pool}, where {_wait(pool.ready)}.",
                 f"Start one: fairlead worker APP --pool {pool.pool}.",
+                (WORKERS, Topic("pool", pool.pool)),
             )
         elif pool.oldest is not None and pool.oldest > LONG:
-            yield _waiting(pool, pool.oldest)
+            yield _waiting(pool, pool.oldest, is_explained)
 
 
-def _waiting(pool: PoolLook, oldest: float) -> _Finding:
+def _waiting(pool: PoolLook, oldest: float, is_explained: bool) -> _Finding:
     waits = f"{_wait(pool.ready)} in the pool {pool.pool}, the first for {words(round(oldest))}"
     if pool.slots and pool.running >= FULL * pool.slots:
         return _Finding(
             Level.PROBLEM,
             f"Too few workers: {waits}, and {pool.running:,} of {pool.slots:,} slots are busy.",
             "Start more workers, or look which tenant or type fills the slots.",
+            (WORKERS, Topic("tenants"), Topic("pool", pool.pool)),
         )
     return _Finding(
         Level.WARNING,
         f"A backlog: {waits}, though slots are free.",
-        "The type may be unknown to the workers that run, paused or limited; the page of a job says why it waits.",
+        CLOSED_BEFORE if is_explained else UNEXPLAINED,
+        (Topic("pool", pool.pool), GUARDS),
     )
 
 
@@ -124,4 +154,5 @@ def _failures(ended: dict[str, int]) -> Iterable[_Finding]:
             Level.PROBLEM,
             f"Most jobs fail: {failed:,} of the last {runs:,} runs.",
             "Look at the dead letters and at the errors of retrying jobs; a dependency may be down.",
+            (FAILURES, Topic("retrying")),
         )

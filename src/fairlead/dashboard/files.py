@@ -1,5 +1,6 @@
 """The built files of the page; without them, a plain page that says how to build them."""
 
+import gzip
 import mimetypes
 from functools import cache
 from pathlib import Path
@@ -28,6 +29,7 @@ class File(NamedTuple):
     body: bytes
     media_type: str
     is_lasting: bool  # its name changes with its content
+    packed: bytes | None = None  # the body in gzip, where that is smaller
 
 
 @cache
@@ -38,8 +40,14 @@ def files() -> dict[str, File]:
         if path.is_file():
             name = path.relative_to(STATIC).as_posix()
             kind = mimetypes.guess_type(name)[0] or "application/octet-stream"
-            found[name] = File(path.read_bytes(), kind, name.startswith("assets/"))
+            body = path.read_bytes()
+            found[name] = File(body, kind, name.startswith("assets/"), _packed(body))
     return found
+
+
+def _packed(body: bytes) -> bytes | None:
+    packed = gzip.compress(body, 9, mtime=0)
+    return packed if len(packed) < len(body) else None
 
 
 def file_for(path: str) -> File:

@@ -24,6 +24,15 @@ class LimitUse(NamedTuple):
     now: float
 
 
+class Holder(NamedTuple):
+    """A job that runs, and since when."""
+
+    id: str
+    tenant: str
+    since: float
+    worker: str | None
+
+
 class Taken(NamedTuple):
     """How many tokens were taken; where none, the seconds until there are enough."""
 
@@ -72,6 +81,9 @@ class LimitedStore(Protocol):
 
     async def limit_use(self) -> LimitUse:
         """What runs in each lane, and the buckets of rates."""
+
+    async def holders(self, lanes: Iterable[Lane], most: int) -> list[Holder]:
+        """Jobs of these lanes that run now, those that run longest first."""
 
     async def take_tokens(self, name: str, way: Flow, least: int, most: int) -> Taken:
         """Take up to `most` tokens of a shared bucket, or none if there are not `least`."""

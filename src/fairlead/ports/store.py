@@ -219,8 +219,11 @@ class Store(ShareStore, LimitedStore, ServerRecords, ViewStore, CallbackStore, P
     async def attempts(self, job_id: str) -> list[AttemptRecord]:
         """The runs of a job that did not end it well, oldest first."""
 
-    async def list_jobs(self, wanted: JobFilter, limit: int, cursor: str | None = None) -> Page:
-        """Jobs, newest first."""
+    async def list_jobs(
+        self, wanted: JobFilter, limit: int, cursor: str | None = None, containing: str | None = None
+    ) -> Page:
+        """Jobs, newest first; only those with this text in their idempotency key, if one is given. No index finds it:
+        the store looks at a bounded number of jobs, so such a page may be short, or empty, and still have a cursor."""
 
     async def count_jobs(self) -> dict[tuple[str, str], int]:
         """How many live jobs there are by (pool, state)."""

@@ -78,12 +78,13 @@ class ApiVerbs(Statements):
 
 
 def key_of(row: Sequence[Any]) -> ApiKey:
-    """From (id, name, grants, tenant, hash, created_at, expires_at, revoked_at, last_used_at, time_left)."""
+    """From (id, name, grants, tenant, hash, created_at, expires_at, revoked_at, last_used_at, time_left, rate)."""
     created = instant(row[5])
     assert created
     grants = frozenset(Grant(word) for word in json.loads(row[2]))
     return ApiKey(
-        row[0], row[1], grants, row[3], row[4], created, instant(row[6]), instant(row[7]), instant(row[8]), row[9]
+        row[0], row[1], grants, row[3], row[4], created, instant(row[6]), instant(row[7]), instant(row[8]), row[9],
+        row[10],
     )  # fmt: skip
 
 
@@ -124,6 +125,7 @@ def _add_key(key: NewKey, note: AuditNote) -> Script[None]:
             "tenant": key.tenant,
             "hash": key.hash,
             "expires_in": key.expires_in,
+            "rate": key.rate,
         },
     )
     yield from append_script(note)

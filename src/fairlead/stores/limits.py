@@ -9,14 +9,15 @@ The rows are made beforehand, by a statement of its own: made inside the transac
 other crosswise. The pruner removes rows that make no difference; who finds one missing makes it again.
 """
 
+import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, TypeVar
 
 from fairlead.core.buckets import Bucket, Flow, full_at, left, take, wait
 from fairlead.core.limits import Account, Bound, Rules, Wanted, account, grant, room, usage
-from fairlead.core.model import Claim, Lease, Quota
+from fairlead.core.model import Claim, Lane, Lease, Quota
 from fairlead.errors import StoreUnavailable
-from fairlead.ports.limits import LimitedClaims, LimitUse, Taken
+from fairlead.ports.limits import Holder, LimitedClaims, LimitUse, Taken
 from fairlead.stores import rows
 from fairlead.stores.enqueue import Ask, Step
 from fairlead.stores.lanes import KnownLanes
@@ -77,6 +78,12 @@ class LimitVerbs(Statements):
             {name: Bucket(tokens, at) for name, tokens, at, _ in buckets if tokens is not None},
             buckets[0][3] if buckets else 0.0,
         )
+
+    async def holders(self, lanes: Iterable[Lane], most: int) -> list[Holder]:
+        """Jobs of these lanes that run now, those that run longest first."""
+        tenants = {lane.id: lane.tenant for lane in lanes}
+        found = await self._ask("holders", lanes=json.dumps(list(tenants)), most=most)
+        return [Holder(row[0], tenants[row[1]], row[2], row[3]) for row in found]
 
     async def prune_limits(self, kept: float, limit: int) -> int:
         """Remove buckets that make no difference and lanes with keys that have been idle so long; returns those."""

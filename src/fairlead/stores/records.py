@@ -31,6 +31,8 @@ from fairlead.stores.views import ViewVerbs
 
 Rows = list[Any]
 
+MOST_SCANNED = 10_000  # jobs of each table that a search looks at before it answers
+
 
 class RecordVerbs(ViewVerbs):
     """The verbs, over the statements of a store."""
@@ -108,11 +110,24 @@ class RecordVerbs(ViewVerbs):
         """The runs of a job that did not end it well, oldest first."""
         return [rows.attempt_of(row) for row in await self._ask("read_attempts", id=job_id)]
 
-    async def list_jobs(self, wanted: JobFilter, limit: int, cursor: str | None = None) -> Page:
-        """Jobs, newest first."""
-        found = await self._ask(rows.listing(wanted), limit=limit + 1, cursor=cursor, **rows.filter_row(wanted))
+    async def list_jobs(
+        self, wanted: JobFilter, limit: int, cursor: str | None = None, containing: str | None = None
+    ) -> Page:
+        """Jobs, newest first; a search in keys looks at no more than so many, and the cursor goes on where it ended."""
+        given = {"limit": limit + 1, "cursor": cursor, **rows.filter_row(wanted)}
+        if containing is None and (listing := rows.listing(wanted)) != "list_jobs":
+            return await self._page(await self._ask(listing, **given), limit)
+        floor = None if containing is None else await self._scan_floor(cursor)
+        page = await self._page(await self._ask("list_jobs", **given, floor=floor, containing=containing), limit)
+        return page if page.cursor else Page(page.jobs, floor)
+
+    async def _page(self, found: Rows, limit: int) -> Page:
         page = rows.page_of(found, limit)
         return Page(await self._with_progress(page.jobs), page.cursor)
+
+    async def _scan_floor(self, cursor: str | None) -> str | None:
+        found = await self._ask("scan_floor", cursor=cursor, beyond=MOST_SCANNED - 1)
+        return str(found[0][0]) if found else None
 
     async def count_jobs(self) -> dict[tuple[str, str], int]:
         """How many live jobs there are by (pool, state)."""

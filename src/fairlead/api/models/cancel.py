@@ -1,4 +1,4 @@
-"""Cancelling many jobs over HTTP."""
+"""Cancelling and changing many jobs over HTTP."""
 
 from typing import Annotated, Literal
 
@@ -33,6 +33,22 @@ class CancelChoice(Incoming):
     filter: LiveFilter
     reason: Annotated[Text, Field(min_length=1)]
     limit: Annotated[int, Field(ge=1, le=MOST), NUMBER_ONLY] = MOST
+
+
+class RunNowChoice(CancelChoice):
+    """Which jobs that wait for their time or for a retry to run now, and why."""
+
+
+class PriorityChoice(CancelChoice):
+    """Which jobs that wait get which priority, and why."""
+
+    priority: PriorityWord
+
+
+class ChangeReport(Outgoing):
+    """How many were changed."""
+
+    changed: int
 
 
 class CancelReport(Outgoing):

@@ -1,6 +1,7 @@
 """Dead letters over HTTP."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from datetime import datetime
 from typing import Annotated, Any
 
@@ -8,7 +9,9 @@ from pydantic import Field, model_validator
 
 from fairlead.api.models.common import NUMBER_ONLY, Id, Incoming, Key, Name, Outgoing, Seconds, Text
 from fairlead.control.dead_letters import HOURS
+from fairlead.control.staged import Report
 from fairlead.core.model import DeadGroup, JobFilter
+from fairlead.errors import FairleadError
 
 MOST_IDS = 1_000
 MOST_AT_ONCE = 10_000
@@ -98,6 +101,12 @@ class DeadGroups(Outgoing):
     groups: list[DeadGroupDocument]
 
 
+class DeadCount(Outgoing):
+    """How many dead jobs fit."""
+
+    count: int
+
+
 class DeadAction(Outgoing):
     """What became of an action on many jobs."""
 
@@ -146,3 +155,18 @@ def group_document(group: DeadGroup, trend: Sequence[int] | None) -> DeadGroupDo
         last_at=group.last_at,
         trend=list(trend or [0] * HOURS),
     )
+
+
+def staged_report(report: Report) -> StagedReport:
+    """What a staged replay did, as it is shown."""
+    return StagedReport(
+        stages=[StageDocument(**asdict(stage)) for stage in report.stages],
+        revived=report.revived,
+        refused=refused_documents(report.refused),
+        stopped=report.stopped,
+    )
+
+
+def refused_documents(refused: Mapping[str, FairleadError]) -> list[dict[str, Any]]:
+    """Why some jobs were left as they were."""
+    return [{"id": job_id, "code": error.code, "detail": str(error)} for job_id, error in refused.items()]

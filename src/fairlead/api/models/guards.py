@@ -79,6 +79,22 @@ class LimitDocument(Outgoing):
     running: int
     tokens: float | None
     each: bool
+    version: int
+
+
+class HolderDocument(Outgoing):
+    """A job that runs under a limit."""
+
+    id: str
+    tenant: str
+    since: datetime
+    worker: str | None
+
+
+class LimitDetail(LimitDocument):
+    """A limit, and the jobs that run under it, those that run longest first."""
+
+    holders: list[HolderDocument]
 
 
 class Limits(Outgoing):

@@ -10,7 +10,7 @@ from fairlead.api.models.common import Incoming, Name, Outgoing, Text
 from fairlead.control.keys import LONGEST_LIFE
 from fairlead.control.pauses import Paused
 from fairlead.control.submit import policies_of
-from fairlead.core.apikey import MOST_NAME, ApiKey, Grant
+from fairlead.core.apikey import LEAST_RATE, MOST_NAME, MOST_RATE, ApiKey, Grant
 from fairlead.core.audit import AuditEntry
 from fairlead.core.failure import FailureClass
 from fairlead.core.model import JobType, WorkerRecord
@@ -140,6 +140,9 @@ class KeyCreation(Incoming):
     scopes: Annotated[list[Grant], Field(min_length=1, max_length=4)]
     tenant: Name | None = None
     expires_in: Annotated[float, Field(strict=True, gt=0, le=LONGEST_LIFE)] | None = None
+    rate: Annotated[float, Field(strict=True, ge=LEAST_RATE, le=MOST_RATE)] | None = Field(
+        None, description="Requests a second that it may send to a server process; null is the server's `api_rate`."
+    )
     reason: Text | None = None
 
 
@@ -155,6 +158,7 @@ class KeyDocument(Outgoing):
     expires_at: datetime | None
     revoked_at: datetime | None
     last_used_at: datetime | None
+    rate: float | None
 
 
 class CreatedKeyDocument(KeyDocument):
@@ -237,4 +241,5 @@ def key_fields(key: ApiKey) -> dict[str, Any]:
         "expires_at": key.expires_at,
         "revoked_at": key.revoked_at,
         "last_used_at": key.last_used_at,
+        "rate": key.rate,
     }

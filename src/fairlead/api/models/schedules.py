@@ -3,11 +3,15 @@
 from datetime import datetime
 from typing import Annotated, Any
 
-from pydantic import Field
+from pydantic import Field, StringConstraints
 
-from fairlead.api.models.common import Incoming, Name, Outgoing, Text
-from fairlead.api.models.jobs import value_of
-from fairlead.core.schedule import PastFire, ScheduleRecord
+from fairlead.api.models.common import TEXT_PATTERN, Incoming, Name, Outgoing, PriorityWord, Seconds, Text
+from fairlead.api.models.jobs import LONGEST_TIMEOUT, value_of
+from fairlead.core.schedule import CatchUp, Overlap, PastFire, ScheduleRecord
+from fairlead.handlers.recurring import Terms
+
+Expression = Annotated[str, StringConstraints(min_length=1, max_length=500, pattern=TEXT_PATTERN)]
+Zone = Annotated[str, StringConstraints(min_length=1, max_length=100, pattern=TEXT_PATTERN)]
 
 
 class FireDocument(Outgoing):
@@ -38,6 +42,10 @@ class ScheduleDocument(Outgoing):
     state: str
     next_fires: list[datetime]
     fires: list[FireDocument]
+    catch_up_window: float
+    start_within: float | None
+    options: dict[str, Any] | None = Field(description="The options of its jobs that are not their type's.")
+    version: int
 
 
 class Schedules(Outgoing):
@@ -52,6 +60,42 @@ class ScheduleAction(Incoming):
 
     name: Name
     reason: Annotated[Text, Field(min_length=1)]
+
+
+class ScheduleTerms(Incoming):
+    """When a schedule fires and what its jobs are; durations are seconds."""
+
+    payload: dict[str, Any] | None = Field(None, description="The handler's arguments by name.")
+    tz: Zone | None = None
+    tenant: Name | None = None
+    priority: PriorityWord | None = None
+    pool: Name | None = None
+    timeout: Annotated[float, Field(strict=True, gt=0, le=LONGEST_TIMEOUT)] | None = None
+    overlap: Overlap | None = None
+    catch_up: CatchUp | None = None
+    catch_up_window: Seconds | None = None
+    start_within: Seconds | None = None
+    reason: Text | None = None
+
+    def terms(self) -> Terms:
+        """The terms that are given."""
+        given = self.model_dump(include=set(Terms.__annotations__), exclude_none=True)
+        terms: Any = given
+        return terms  # type: ignore[no-any-return]
+
+
+class ScheduleCreation(ScheduleTerms):
+    """A schedule to add: 5 or 6 fields of cron, `@daily` and the like, or `every 30s`."""
+
+    name: Name
+    expression: Expression
+    type: Name
+
+
+class ScheduleChange(ScheduleTerms):
+    """What to change of a schedule; what is absent or null stays."""
+
+    expression: Expression | None = None
 
 
 class MadeJob(Outgoing):
@@ -77,6 +121,10 @@ def schedule_document(record: ScheduleRecord) -> ScheduleDocument:
         state=record.state.value,
         next_fires=list(record.next_fires),
         fires=[_fire(fire) for fire in record.fires],
+        catch_up_window=record.catch_up_window,
+        start_within=record.start_within,
+        options=value_of(record.options),
+        version=record.version,
     )
 
 

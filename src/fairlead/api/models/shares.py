@@ -1,11 +1,15 @@
 """Tenants, what they were due and got, and pools over HTTP."""
 
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
 from fairlead.api.models.common import Outgoing
-from fairlead.control.tenants import TenantState
+from fairlead.control.tenants import TenantBounds, TenantState
+from fairlead.core.budget import RetryBudget
+from fairlead.core.durations import seconds
 from fairlead.core.ledger import Line
+from fairlead.core.model import instant
 from fairlead.core.pools import Pool
 
 
@@ -19,6 +23,49 @@ class TenantDocument(Outgoing):
     set_up: bool
     waiting: int
     since: datetime | None
+    version: int
+
+
+class LedgerLine(Outgoing):
+    """What a tenant was due and got in a pool within a minute, in slot-seconds."""
+
+    minute: datetime | None
+    pool: str
+    entitled: float
+    delivered: float
+    reserved: float
+    waiting: int
+
+
+class SubmissionRate(Outgoing):
+    """How many jobs a second, and how many at once."""
+
+    rate: float
+    burst: float
+
+
+class RetryTerms(Outgoing):
+    """`ratio` retries for each first attempt within `window` seconds, and `floor` more; null is no limit."""
+
+    ratio: float | None
+    floor: int
+    window: float
+    beyond: str
+
+
+class TenantDetail(TenantDocument):
+    """A tenant, how it competes, what bounds it, and what it was due and got minute by minute, the newest first.
+
+    `depth` is how many of its jobs may wait; null is no bound.
+    """
+
+    effective_weight: float
+    effective_minimum: float
+    effective_most: float
+    depth: int | None
+    submission_rate: SubmissionRate | None
+    retry_budget: RetryTerms
+    ledger: list[LedgerLine]
 
 
 class TenantList(Outgoing):
@@ -47,12 +94,19 @@ class ShareReport(Outgoing):
 
 
 class PoolSettings(Outgoing):
-    """A pool: how long its jobs should run and wait at most, and the slots of a worker they may take."""
+    """A pool: how long its jobs should run and wait at most, and the slots of a worker they may take.
+
+    `estimate` is what a job of a type that never ran is charged at first; `beside_others_only` is a concurrency for
+    workers that serve other pools too.
+    """
 
     name: str
     longest: float | None
     concurrency: int | None
     wait: float | None
+    estimate: float
+    beside_others_only: bool
+    version: int
 
 
 class PoolList(Outgoing):
@@ -64,15 +118,51 @@ class PoolList(Outgoing):
 
 def tenant_document(state: TenantState) -> TenantDocument:
     """A tenant as it is shown."""
+    return TenantDocument(**_tenant_fields(state))
+
+
+def tenant_detail(state: TenantState, bounds: TenantBounds, lines: Sequence[Line]) -> TenantDetail:
+    """A tenant with all that is known of it."""
+    standing, way = state.tenant.standing, bounds.submission
+    return TenantDetail(
+        **_tenant_fields(state),
+        effective_weight=standing.weight,
+        effective_minimum=standing.minimum,
+        effective_most=standing.most,
+        depth=bounds.depth,
+        submission_rate=None if way is None else SubmissionRate(rate=way.rate, burst=way.burst),
+        retry_budget=_retry_terms(bounds.budget),
+        ledger=[_ledger_line(line) for line in lines],
+    )
+
+
+def _retry_terms(budget: RetryBudget) -> RetryTerms:
+    window = seconds(budget.window)
+    return RetryTerms(ratio=budget.ratio, floor=budget.floor, window=window, beyond=budget.beyond)
+
+
+def _tenant_fields(state: TenantState) -> dict[str, Any]:
     tenant = state.tenant
-    return TenantDocument(
-        name=tenant.name,
-        tier=tenant.tier,
-        weight=tenant.weight,
-        minimum=tenant.minimum,
-        set_up=state.is_set_up,
-        waiting=state.waiting,
-        since=state.since,
+    return {
+        "name": tenant.name,
+        "tier": tenant.tier,
+        "weight": tenant.weight,
+        "minimum": tenant.minimum,
+        "set_up": state.is_set_up,
+        "waiting": state.waiting,
+        "since": state.since,
+        "version": state.version,
+    }
+
+
+def _ledger_line(line: Line) -> LedgerLine:
+    return LedgerLine(
+        minute=instant(line.minute),
+        pool=line.pool,
+        entitled=line.entitled,
+        delivered=line.delivered,
+        reserved=line.reserved,
+        waiting=line.waiting,
     )
 
 
@@ -88,6 +178,14 @@ def share_document(line: Line) -> ShareDocument:
     )
 
 
-def pool_settings(pool: Pool) -> PoolSettings:
+def pool_settings(pool: Pool, version: int) -> PoolSettings:
     """A pool as it is shown."""
-    return PoolSettings(name=pool.name, longest=pool.longest, concurrency=pool.concurrency, wait=pool.wait)
+    return PoolSettings(
+        name=pool.name,
+        longest=pool.longest,
+        concurrency=pool.concurrency,
+        wait=pool.wait,
+        estimate=pool.estimate,
+        beside_others_only=pool.shared_only,
+        version=version,
+    )

@@ -1,8 +1,7 @@
 """/v1/dead-letters: looking at dead jobs, mending them, bringing them back."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict
-from typing import Annotated, Any
+from collections.abc import Sequence
+from typing import Annotated
 
 from fastapi import APIRouter, Query
 
@@ -13,15 +12,17 @@ from fairlead.api.models.common import Cursor, JobId, Key, Limit, Moment, Name
 from fairlead.api.models.dead_letters import (
     DeadAction,
     DeadChoice,
+    DeadCount,
     DeadEdit,
     DeadGroups,
     DeadReplay,
     Purge,
     Purged,
-    StageDocument,
     StagedReplay,
     StagedReport,
     group_document,
+    refused_documents,
+    staged_report,
 )
 from fairlead.api.models.jobs import JobDetail, JobDocument, JobPage, job_document
 from fairlead.api.routes.jobs import detail, seconds_of
@@ -29,7 +30,7 @@ from fairlead.control import dead_letters as use_cases
 from fairlead.control.staged import Pace, replay_in_stages
 from fairlead.core.ids import is_id
 from fairlead.core.model import JobFilter
-from fairlead.errors import FairleadError, JobNotFound
+from fairlead.errors import JobNotFound
 
 router = APIRouter(prefix="/v1/dead-letters", tags=["dead letters"], route_class=Endpoint)
 
@@ -75,6 +76,24 @@ async def groups(
     found = await use_cases.groups(caller.store, wanted, limit)
     trends = await use_cases.trends(caller.store, wanted)
     return DeadGroups(groups=[group_document(group, trends.get((group.fingerprint, group.type))) for group in found])
+
+
+@router.get("/count", responses=answers())
+async def count_dead(
+    caller: Reader,
+    type_name: Type = None,
+    tenant: NameFilter = None,
+    pool: NameFilter = None,
+    fingerprint: TextFilter = None,
+    error_type: TextFilter = None,
+    died_before: Moment = None,
+) -> DeadCount:
+    """How many dead jobs fit: those that an action on all of them would touch."""
+    wanted = JobFilter(
+        type=type_name, tenant=caller.tenant_for(tenant), pool=pool, fingerprint=fingerprint, error_type=error_type,
+        finished_before=seconds_of(died_before),
+    )  # fmt: skip
+    return DeadCount(count=await use_cases.count(caller.store, wanted))
 
 
 @router.get("/{job_id}", responses=answers(404))
@@ -123,12 +142,7 @@ async def replay_staged(wanted: StagedReplay, caller: Actor) -> StagedReport:
         Pace(wanted.patience, wanted.tolerance),
         wanted.limit,
     )
-    return StagedReport(
-        stages=[StageDocument(**asdict(stage)) for stage in report.stages],
-        revived=report.revived,
-        refused=_refused(report.refused),
-        stopped=report.stopped,
-    )
+    return staged_report(report)
 
 
 @router.post("/cancel", responses=answers())
@@ -160,8 +174,4 @@ async def _own(caller: Caller, ids: Sequence[str]) -> tuple[list[str], list[str]
 
 def _action(outcome: use_cases.Outcome, absent: Sequence[str] = ()) -> DeadAction:
     missing = {job_id: JobNotFound(f"there is no job {job_id}; {ABSENT}") for job_id in absent}
-    return DeadAction(done=list(outcome.done), refused=_refused({**outcome.refused, **missing}))
-
-
-def _refused(refused: Mapping[str, FairleadError]) -> list[dict[str, Any]]:
-    return [{"id": job_id, "code": error.code, "detail": str(error)} for job_id, error in refused.items()]
+    return DeadAction(done=list(outcome.done), refused=refused_documents({**outcome.refused, **missing}))

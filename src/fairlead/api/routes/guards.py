@@ -1,4 +1,4 @@
-"""/v1/breakers, /v1/quarantines, /v1/limits: what keeps jobs from starting, and letting them."""
+"""/v1/breakers, /v1/quarantines: what keeps jobs from starting, and letting them."""
 
 from dataclasses import asdict
 
@@ -11,8 +11,6 @@ from fairlead.api.models.guards import (
     BreakerAction,
     BreakerDocument,
     Breakers,
-    LimitDocument,
-    Limits,
     QuarantineAction,
     QuarantineBegin,
     QuarantineDocument,
@@ -20,7 +18,6 @@ from fairlead.api.models.guards import (
 )
 from fairlead.control import quarantine
 from fairlead.control.breakers import BreakerStatus, breakers, close_breaker, open_breaker
-from fairlead.control.limits import limits
 
 router = APIRouter(prefix="/v1", tags=["guards"], route_class=Endpoint)
 
@@ -60,12 +57,6 @@ async def put_in(wanted: QuarantineBegin, caller: Chief) -> None:
 async def release(wanted: QuarantineAction, caller: Chief) -> None:
     """Let a type start again, and count its runs from nothing."""
     await quarantine.release(caller.store, wanted.type, caller.operator(wanted.reason))
-
-
-@router.get("/limits", responses=answers())
-async def list_limits(caller: Overseer) -> Limits:
-    """All limits in force, and their use now."""
-    return Limits(limits=[LimitDocument(**item._asdict()) for item in await limits(caller.store)])
 
 
 def _document(status: BreakerStatus) -> BreakerDocument:

@@ -9,7 +9,16 @@ from fastapi import APIRouter, Header, Query, Request, Response
 from fairlead.api.answers import answer, answers
 from fairlead.api.caller import Actor, Caller, Reader, Submitter
 from fairlead.api.endpoint import DirectEndpoint, Endpoint
-from fairlead.api.models.cancel import CancelChoice, CancelReport, JobCounts, LiveFilter, LiveState
+from fairlead.api.models.cancel import (
+    CancelChoice,
+    CancelReport,
+    ChangeReport,
+    JobCounts,
+    LiveFilter,
+    LiveState,
+    PriorityChoice,
+    RunNowChoice,
+)
 from fairlead.api.models.common import Cursor, JobId, Key, Limit, Moment, Name, PriorityWord, ReasonQuery, priority_of
 from fairlead.api.models.jobs import (
     BatchResult,
@@ -32,11 +41,12 @@ from fairlead.api.models.jobs import (
 from fairlead.api.problems import Problem, problem_of
 from fairlead.control.cancel import cancel_many, cancel_one, count
 from fairlead.control.change import change_job, retry_job
+from fairlead.control.change_many import hasten_many, set_priorities
 from fairlead.control.dead_letters import DeadLetter, show
 from fairlead.control.outlook import explain_job
 from fairlead.control.submit import prepare
 from fairlead.core.cancel import GRACE, MOST_GRACE
-from fairlead.core.model import Enqueued, JobFilter, NewJob, instant
+from fairlead.core.model import Enqueued, JobFilter, NewJob, Priority, instant
 from fairlead.core.states import State
 from fairlead.core.trace import parse_traceparent
 from fairlead.errors import FairleadError, JobNotFound
@@ -81,6 +91,9 @@ async def list_jobs(
     pool: Annotated[Name | None, Query()] = None,
     priority: Annotated[PriorityWord | None, Query()] = None,
     idempotency_key: Annotated[Key | None, Query()] = None,
+    key_contains: Annotated[
+        Key | None, Query(description="A text in the idempotency key; a page may be short and still have a cursor.")
+    ] = None,
     fingerprint: Annotated[Key | None, Query(description="The group of errors that dead jobs died of.")] = None,
     error_type: Annotated[Key | None, Query()] = None,
     finished_after: Moment = None,
@@ -93,7 +106,7 @@ async def list_jobs(
         tuple(state or ()), type, caller.tenant_for(tenant), pool, priority_of(priority), idempotency_key, fingerprint,
         error_type, seconds_of(finished_after), seconds_of(finished_before),
     )  # fmt: skip
-    page = await caller.service.client.list_jobs(wanted, limit, cursor)
+    page = await caller.service.client.list_jobs(wanted, limit, cursor, key_contains)
     return JobPage(jobs=[job_document(job) for job in page.jobs], cursor=page.cursor)
 
 
@@ -118,6 +131,21 @@ async def cancel_jobs(wanted: CancelChoice, caller: Actor) -> CancelReport:
     chosen = wanted.filter.job_filter(caller.tenant_for(wanted.filter.tenant))
     done = await cancel_many(caller.store, chosen, caller.operator(wanted.reason), most=wanted.limit)
     return CancelReport(cancelled=done.cancelled, asked=done.asked)
+
+
+@router.post("/run-now", responses=answers())
+async def run_jobs_now(wanted: RunNowChoice, caller: Actor) -> ChangeReport:
+    """Let all jobs that fit and wait for their time or for a retry run now."""
+    chosen = wanted.filter.job_filter(caller.tenant_for(wanted.filter.tenant))
+    return ChangeReport(changed=await hasten_many(caller.store, chosen, caller.operator(wanted.reason), wanted.limit))
+
+
+@router.post("/priority", responses=answers())
+async def set_job_priorities(wanted: PriorityChoice, caller: Actor) -> ChangeReport:
+    """Give all jobs that fit and still wait another priority."""
+    chosen = wanted.filter.job_filter(caller.tenant_for(wanted.filter.tenant))
+    priority, operator = Priority.parse(wanted.priority), caller.operator(wanted.reason)
+    return ChangeReport(changed=await set_priorities(caller.store, chosen, operator, wanted.limit, priority))
 
 
 @router.get("/{job_id}", response_model=JobDetail, responses={**answers(404), 304: {"description": "Not changed."}})
@@ -169,7 +197,7 @@ async def retry(job_id: JobId, caller: Actor, reason: ReasonQuery = None) -> Job
 @router.get("/{job_id}/explain", responses=answers(404))
 async def explain(job_id: JobId, caller: Reader) -> ExplanationDocument:
     """Why a job is where it is, in words and as data."""
-    explanation = await explain_job(caller.store, await caller.job(job_id))
+    explanation = await explain_job(caller.store, await caller.job(job_id), caller.tenant)
     reasons = [ReasonDocument(code=item.code, words=item.words, data=dict(item.data)) for item in explanation.reasons]
     return ExplanationDocument(
         state=explanation.state,

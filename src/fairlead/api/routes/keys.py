@@ -20,7 +20,9 @@ KeyId = Annotated[str, Path(pattern="^[0-9A-Za-z]{1,20}$")]
 async def make_key(wanted: KeyCreation, caller: Admin) -> CreatedKeyDocument:
     """Make a key. Its text is in this answer and nowhere else."""
     operator = caller.operator(wanted.reason)
-    made = await create_key(caller.store, operator, wanted.name, wanted.scopes, wanted.tenant, wanted.expires_in)
+    made = await create_key(
+        caller.store, operator, wanted.name, wanted.scopes, wanted.tenant, wanted.expires_in, wanted.rate
+    )
     return CreatedKeyDocument(**key_fields(made.key), key=made.text)
 
 

@@ -1,3 +1,5 @@
+-- Each page is found before its lanes are read, and the lanes that fit are looked up by their ids: on tables that were
+-- filled within seconds the planner knows nothing of their sizes, and would otherwise pair every job with every lane.
 (
 select
     job.id::text, lane.pool, lane.tenant, lane.type, lane.priority, lane.version, job.state, job.payload,
@@ -5,19 +7,27 @@ select
     date_part('epoch', job.not_after), date_part('epoch', job.started_at), null::float8, job.owner::text, null::text,
     job.error_type, job.error_message, job.unique_key, job.options, job.parent::text,
     null::text, job.replays, job.failure, lane.limits
-from job join lane on lane.id = job.lane
-where job.shard = :shard
-    and (:cursor::uuid is null or job.id < :cursor::uuid)
-    and (:states::json is null or job.state in (select json_array_elements_text(:states::json)))
-    and (:key::text is null or job.unique_key = :key)
-    and (:type::text is null or lane.type = :type)
-    and (:tenant::text is null or lane.tenant = :tenant)
-    and (:pool::text is null or lane.pool = :pool)
-    and (:priority::smallint is null or lane.priority = :priority)
-    and (:error_type::text is null or job.error_type = :error_type)
-    and coalesce(:fingerprint::text, :finished_after::float8::text, :finished_before::float8::text) is null
-order by job.id desc
-limit :limit
+from (
+    select *
+    from job as job
+    where job.shard = :shard
+        and (:cursor::uuid is null or job.id < :cursor::uuid)
+        and (:states::json is null or job.state in (select json_array_elements_text(:states::json)))
+        and (:key::text is null or job.unique_key = :key)
+        and (:floor::uuid is null or job.id >= :floor::uuid)
+        and (:containing::text is null or strpos(job.unique_key, :containing) > 0)
+        and (coalesce(:type::text, :tenant::text, :pool::text, :priority::smallint::text) is null or job.lane in (
+            select lane.id from lane
+            where (:type::text is null or lane.type = :type)
+                and (:tenant::text is null or lane.tenant = :tenant)
+                and (:pool::text is null or lane.pool = :pool)
+                and (:priority::smallint is null or lane.priority = :priority)
+        ))
+        and (:error_type::text is null or job.error_type = :error_type)
+        and coalesce(:fingerprint::text, :finished_after::float8::text, :finished_before::float8::text) is null
+    order by job.id desc
+    limit :limit
+) as job join lane on lane.id = job.lane
 )
 union all
 (
@@ -27,21 +37,29 @@ select
     date_part('epoch', job.not_after), date_part('epoch', job.started_at), date_part('epoch', job.finished_at),
     job.owner::text, job.result, job.error_type, job.error_message, job.unique_key, job.options, job.parent::text,
     job.fingerprint, job.replays, job.failure, lane.limits
-from job_history as job join lane on lane.id = job.lane
-where job.shard = :shard
-    and (:cursor::uuid is null or job.id < :cursor::uuid)
-    and (:states::json is null or job.state in (select json_array_elements_text(:states::json)))
-    and (:key::text is null or job.unique_key = :key)
-    and (:type::text is null or lane.type = :type)
-    and (:tenant::text is null or lane.tenant = :tenant)
-    and (:pool::text is null or lane.pool = :pool)
-    and (:priority::smallint is null or lane.priority = :priority)
-    and (:error_type::text is null or job.error_type = :error_type)
-    and (:fingerprint::text is null or job.fingerprint = :fingerprint)
-    and (:finished_after::float8 is null or job.finished_at >= to_timestamp(:finished_after))
-    and (:finished_before::float8 is null or job.finished_at < to_timestamp(:finished_before))
-order by job.id desc
-limit :limit
+from (
+    select *
+    from job_history as job
+    where job.shard = :shard
+        and (:cursor::uuid is null or job.id < :cursor::uuid)
+        and (:states::json is null or job.state in (select json_array_elements_text(:states::json)))
+        and (:key::text is null or job.unique_key = :key)
+        and (:floor::uuid is null or job.id >= :floor::uuid)
+        and (:containing::text is null or strpos(job.unique_key, :containing) > 0)
+        and (coalesce(:type::text, :tenant::text, :pool::text, :priority::smallint::text) is null or job.lane in (
+            select lane.id from lane
+            where (:type::text is null or lane.type = :type)
+                and (:tenant::text is null or lane.tenant = :tenant)
+                and (:pool::text is null or lane.pool = :pool)
+                and (:priority::smallint is null or lane.priority = :priority)
+        ))
+        and (:error_type::text is null or job.error_type = :error_type)
+        and (:fingerprint::text is null or job.fingerprint = :fingerprint)
+        and (:finished_after::float8 is null or job.finished_at >= to_timestamp(:finished_after))
+        and (:finished_before::float8 is null or job.finished_at < to_timestamp(:finished_before))
+    order by job.id desc
+    limit :limit
+) as job join lane on lane.id = job.lane
 )
 order by 1 desc
 limit :limit

@@ -8,8 +8,10 @@ select * from (
     from job cross join lane on lane.id = job.lane
     where job.shard = :shard
         and job.id < coalesce(:cursor, '~')
+        and job.id >= coalesce(:floor, '')
         and (:states is null or job.state in (select value from json_each(:states)))
         and (:key is null or job.unique_key = :key)
+        and (:containing is null or instr(job.unique_key, :containing) > 0)
         and (:type is null or lane.type = :type)
         and (:tenant is null or lane.tenant = :tenant)
         and (:pool is null or lane.pool = :pool)
@@ -29,8 +31,10 @@ select * from (
     from job_history as job cross join lane on lane.id = job.lane
     where job.shard = :shard
         and job.id < coalesce(:cursor, '~')
+        and job.id >= coalesce(:floor, '')
         and (:states is null or job.state in (select value from json_each(:states)))
         and (:key is null or job.unique_key = :key)
+        and (:containing is null or instr(job.unique_key, :containing) > 0)
         and (:type is null or lane.type = :type)
         and (:tenant is null or lane.tenant = :tenant)
         and (:pool is null or lane.pool = :pool)

@@ -1,0 +1,159 @@
+import { named, searchOf, send } from "../api";
+import { ActionButton, numberOf, textOf, type Field, type Values } from "../parts/feedback";
+import { Link } from "../parts/link";
+import { useRead, useRefresh } from "../parts/query";
+import { count, duration, Usage } from "../parts/text";
+import type { Pool } from "../types";
+import { PauseButton } from "./pauses";
+
+interface PoolSettings {
+  name: string;
+  longest: number | null;
+  concurrency: number | null;
+  wait: number | null;
+  estimate: number;
+  version: number;
+}
+
+interface Found {
+  pools: PoolSettings[];
+  moved: Record<string, { pool: string; why: string }>;
+}
+
+export function PoolTable({ operates }: { operates: boolean }) {
+  const found = useRead<Found>("/v1/pools", {}, 5_000);
+  const stats = useRead<{ pools: Pool[] }>("/v1/stats", {}, 5_000);
+  if (!found.data || !stats.data) return null;
+  const now = new Map(stats.data.pools.map((pool) => [pool.pool, pool]));
+  const known = new Set(found.data.pools.map((pool) => pool.name));
+  const others = stats.data.pools.filter((pool) => !known.has(pool.pool));
+  return (
+    <section>
+      <h2>Pools</h2>
+      <div class="scroll" tabIndex={0} role="region" aria-label="Pools">
+        <table>
+          <thead>
+            <tr>
+              <th>Pool</th>
+              <th class="number">Ready</th>
+              <th>Oldest waits</th>
+              <th class="number">Running</th>
+              <th class="number">Workers</th>
+              <th>Slots in use</th>
+              <th>Should run at most</th>
+              <th>Should wait at most</th>
+              <th class="number">Slots of a worker</th>
+              <th>
+                <span class="faint">Action</span>
+              </th>
+            </tr>
+          </thead>
+          <tbody>
+            {found.data.pools.map((pool) => (
+              <Row key={pool.name} name={pool.name} settings={pool} now={now.get(pool.name)} operates={operates} />
+            ))}
+            {others.map((pool) => (
+              <Row key={pool.pool} name={pool.pool} now={pool} operates={operates} />
+            ))}
+          </tbody>
+        </table>
+      </div>
+      {Object.entries(found.data.moved).map(([type, move]) => (
+        <p key={type}>
+          Jobs of <strong>{type}</strong> go to the pool <strong>{move.pool}</strong>: {move.why}
+        </p>
+      ))}
+      {operates && <NewPool />}
+    </section>
+  );
+}
+
+function Row({ name, settings, now, operates }: { name: string; settings?: PoolSettings; now?: Pool | undefined; operates: boolean }) {
+  const time = (value: number | null | undefined) => (value == null ? "–" : duration(value));
+  const refresh = useRefresh();
+  const late = now?.oldest_ready != null && settings?.wait != null && now.oldest_ready > settings.wait;
+  return (
+    <tr>
+      <td>
+        <Link to={`/jobs?${new URLSearchParams({ pool: name }).toString()}`}>{name}</Link>
+      </td>
+      <td class="number">{count(now?.jobs.ready ?? 0)}</td>
+      <td class={late ? "warn" : ""}>{time(now?.oldest_ready)}</td>
+      <td class="number">{count(now?.jobs.running ?? 0)}</td>
+      <td class={now?.jobs.ready && !now.workers ? "number bad" : "number"}>{count(now?.workers ?? 0)}</td>
+      <td>
+        <Usage used={now?.running ?? 0} of={now?.slots ?? 0} />
+      </td>
+      <td>{time(settings?.longest)}</td>
+      <td>{time(settings?.wait)}</td>
+      <td class="number">{settings?.concurrency ?? "all"}</td>
+      <td class="row-actions">
+        {operates && <Change name={name} settings={settings} waiting={now?.jobs.ready ?? 0} />}
+        {operates && <PauseButton scope="pool" name={name} done={refresh} />}
+      </td>
+    </tr>
+  );
+}
+
+function fieldsOf(settings?: PoolSettings): Field[] {
+  return [
+    { name: "concurrency", label: "Slots of one worker that its jobs may take", kind: "number", value: settings?.concurrency ?? null, min: 1, hint: "Empty: all of them." },
+    { name: "longest", label: "Seconds that its jobs should run at most", kind: "number", value: settings?.longest ?? null, min: 0, hint: "Types that take longer are moved to a pool that fits. Empty: any time." },
+    { name: "wait", label: "Seconds that its jobs should wait at most", kind: "number", value: settings?.wait ?? null, min: 0, hint: "Empty: any time." },
+    { name: "estimate", label: "Seconds that a job of a new type is charged at first", kind: "number", value: settings?.estimate ?? null, min: 0 },
+  ];
+}
+
+function bodyOf(values: Values, reason: string) {
+  const given = Object.fromEntries(["concurrency", "longest", "wait", "estimate"].map((name) => [name, numberOf(values[name])]));
+  return { ...given, reason: textOf(reason) };
+}
+
+function Change({ name, settings, waiting }: { name: string; settings: PoolSettings | undefined; waiting: number }) {
+  const refresh = useRefresh();
+  const path = named("/v1/pools", name);
+  return (
+    <>
+      <ActionButton
+        question={{
+          title: `Change the pool ${name}`,
+          what: `All workers follow within a second; ${count(waiting)} jobs are ready in it now. What runs goes on.`,
+          label: "Change",
+          fields: fieldsOf(settings),
+          run: (reason, values) => send("PATCH", path, bodyOf(values, reason), settings?.version),
+          done: refresh,
+        }}
+      />
+      {settings && settings.version > 0 && (
+        <ActionButton
+          question={{
+            title: `Forget what was set for the pool ${name}`,
+            what: `It has the settings again that it came with. Its ${count(waiting)} ready jobs stay.`,
+            label: "Reset",
+            danger: true,
+            run: (reason) => send("DELETE", path + searchOf({ reason }), undefined, settings.version),
+            done: refresh,
+          }}
+        />
+      )}
+    </>
+  );
+}
+
+function NewPool() {
+  const refresh = useRefresh();
+  return (
+    <p class="actions">
+      <ActionButton
+        question={{
+          title: "Set up a pool",
+          what: "Jobs go to it whose handler or submission names it; workers serve it that are started with its name.",
+          label: "Set up a pool",
+          fields: [{ name: "name", label: "Name", required: true }, ...fieldsOf()],
+          run: (reason, values) => send("PUT", named("/v1/pools", values["name"]?.trim() ?? ""), bodyOf(values, reason), 0),
+          done: refresh,
+        }}
+      />
+    </p>
+  );
+}

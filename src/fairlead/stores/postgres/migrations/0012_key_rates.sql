@@ -1,0 +1,2 @@
+-- How many requests a second a key may send to a server process; null is what the server allows every key.
+alter table api_key add column rate double precision;
