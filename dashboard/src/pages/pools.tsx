@@ -11,6 +11,8 @@ interface PoolSettings {
   longest: number | null;
   concurrency: number | null;
   wait: number | null;
+  attempts: number | null;
+  timeout: number | null;
   estimate: number;
   version: number;
 }
@@ -100,12 +102,14 @@ function fieldsOf(settings?: PoolSettings): Field[] {
     { name: "concurrency", label: "Slots of one worker that its jobs may take", kind: "number", value: settings?.concurrency ?? null, min: 1, hint: "Empty: all of them." },
     { name: "longest", label: "Seconds that its jobs should run at most", kind: "number", value: settings?.longest ?? null, min: 0, hint: "Types that take longer are moved to a pool that fits. Empty: any time." },
     { name: "wait", label: "Seconds that its jobs should wait at most", kind: "number", value: settings?.wait ?? null, min: 0, hint: "Empty: any time." },
+    { name: "attempts", label: "Attempts of jobs whose type declares none", kind: "number", value: settings?.attempts ?? null, min: 1, hint: "Empty: as the type's policy says." },
+    { name: "timeout", label: "Seconds after which runs without a timeout are stopped", kind: "number", value: settings?.timeout ?? null, min: 0, hint: "Empty: never." },
     { name: "estimate", label: "Seconds that a job of a new type is charged at first", kind: "number", value: settings?.estimate ?? null, min: 0 },
   ];
 }
 
 function bodyOf(values: Values, reason: string) {
-  const given = Object.fromEntries(["concurrency", "longest", "wait", "estimate"].map((name) => [name, numberOf(values[name])]));
+  const given = Object.fromEntries(["concurrency", "longest", "wait", "estimate", "attempts", "timeout"].map((name) => [name, numberOf(values[name])]));
   return { ...given, reason: textOf(reason) };
 }
 

@@ -17,6 +17,7 @@ from fairlead.core.buckets import MOST
 from fairlead.core.budget import Beyond
 from fairlead.core.limits import MOST_CONCURRENT
 from fairlead.core.pools import MOST_CONCURRENCY
+from fairlead.core.retry import MAX_ATTEMPTS
 from fairlead.core.tenancy import LEAST_WEIGHT, MOST_GUARANTEED, MOST_WEIGHT, TIERS
 
 NAME = "[A-Za-z0-9_][A-Za-z0-9_.:@/-]{0,199}"
@@ -29,6 +30,7 @@ Span = Annotated[float, Field(strict=True, ge=0.001, lt=1e9, description="Second
 Rate = Annotated[float, Field(strict=True, ge=SLOWEST, le=MOST, description="So many a second.")]
 Burst = Annotated[float, Field(strict=True, ge=1, le=MOST, description="So many at once after a quiet time.")]
 Slots = Annotated[int, Field(ge=1, le=MOST_CONCURRENCY), NUMBER_ONLY]
+Attempts = Annotated[int, Field(ge=1, le=MAX_ATTEMPTS), NUMBER_ONLY]
 Runs = Annotated[int, Field(ge=0, le=MOST_CONCURRENT), NUMBER_ONLY]
 Waiting = Annotated[int, Field(ge=0, le=MOST_WAITING), NUMBER_ONLY]
 Yes = Annotated[bool, Field(strict=True)]
@@ -103,6 +105,8 @@ class PoolChange(Reasoned):
     concurrency: Slots | None = None
     estimate: Span | None = None
     wait: Span | None = None
+    attempts: Attempts | None = None
+    timeout: Span | None = None
 
     def changes(self) -> dict[str, Any]:
         """What was given."""

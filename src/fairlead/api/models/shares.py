@@ -97,7 +97,7 @@ class PoolSettings(Outgoing):
     """A pool: how long its jobs should run and wait at most, and the slots of a worker they may take.
 
     `estimate` is what a job of a type that never ran is charged at first; `beside_others_only` is a concurrency for
-    workers that serve other pools too.
+    workers that serve other pools too. `attempts` and `timeout` are for types that declare none.
     """
 
     name: str
@@ -105,6 +105,8 @@ class PoolSettings(Outgoing):
     concurrency: int | None
     wait: float | None
     estimate: float
+    attempts: int | None
+    timeout: float | None
     beside_others_only: bool
     version: int
 
@@ -186,6 +188,8 @@ def pool_settings(pool: Pool, version: int) -> PoolSettings:
         concurrency=pool.concurrency,
         wait=pool.wait,
         estimate=pool.estimate,
+        attempts=pool.attempts,
+        timeout=pool.timeout,
         beside_others_only=pool.shared_only,
         version=version,
     )
