@@ -19,6 +19,7 @@ HOT = [
 # Steps of a jump along an index, rows handed over, and an index that holds only what is wanted.
 ALLOWED = (
     "SCAN active", "SCAN owners", "SCAN CONSTANT ROW", "SCAN kept", "SCAN json_each", "SCAN r VIRTUAL TABLE",
+    "SCAN quota VIRTUAL TABLE",
     "SCAN (subquery", "SCAN waiting", "SCAN due", "SCAN following", "SCAN held USING INDEX idempotency_active",
 )  # fmt: skip
 
