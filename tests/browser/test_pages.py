@@ -153,6 +153,7 @@ def test_what_is_typed_is_never_more_than_text(visit: Visit, site: Site, places:
         settled(page, f"{site.address}/dashboard{place}")
         page.get_by_role("button", name=button, exact=True).click()
         form = page.get_by_role("dialog")
+        expect(form.get_by_label(field, exact=True)).to_be_visible()
         for box in form.locator("input[type=text], input:not([type]), textarea").all():
             box.fill(HOSTILE)
         for box in form.locator("input[type=number]").all():

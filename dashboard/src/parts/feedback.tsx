@@ -96,7 +96,7 @@ function Dialog({ question, close }: { question: Question; close: () => void }) 
         <div class="fields">
           {question.fields?.map((field) => (
             <Fragment key={field.name}>
-              <FieldInput field={field} value={values[field.name] ?? ""} change={(value) => setValues({ ...values, [field.name]: value })} />
+              <FieldInput field={field} value={values[field.name] ?? ""} change={(value) => setValues((before) => ({ ...before, [field.name]: value }))} />
               {question.previews?.[field.name]?.(values)}
             </Fragment>
           ))}
