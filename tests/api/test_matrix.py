@@ -63,6 +63,7 @@ BODIES: dict[tuple[str, str], Any] = {
     ("POST", "/v1/workers/{worker_id}/drain"): None,
     ("POST", "/v1/workers/{worker_id}/stop"): None,
     ("GET", "/v1/stats"): None,
+    ("GET", "/v1/alerts"): None,
     ("GET", "/v1/stats/history"): None,
     ("GET", "/v1/stats/waits"): None,
     ("GET", "/v1/stats/stream"): None,

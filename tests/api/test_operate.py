@@ -197,6 +197,16 @@ async def test_figures(any_api: Api) -> None:
     assert (pools["default"]["workers"], pools["default"]["slots"]) == (1, 10)
 
 
+async def test_alerts(any_api: Api) -> None:
+    well = await ask(any_api, "GET", "/v1/alerts")
+    assert (well["level"], well["alerts"]) == ("ok", [])
+    await any_api.submit()
+    found = await ask(any_api, "GET", "/v1/alerts")
+    (alert,) = found["alerts"]
+    assert (found["level"], alert["level"], alert["code"]) == ("problem", "problem", "NO_WORKER")
+    assert alert["sentence"] == found["sentence"]
+
+
 async def test_pauses(any_api: Api) -> None:
     body = {"scope": "type", "name": "mail", **WHY}
     await ask(any_api, "POST", "/v1/pauses", 204, json=body)

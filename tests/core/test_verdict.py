@@ -54,3 +54,15 @@ def test_where_to_look_is_said_once_and_for_few_places() -> None:
     topics = verdict(Look(pools, {}, closed)).topics
     assert topics[0] == GUARDS
     assert len(set(topics)) == len(topics) == MOST_TOPICS
+
+
+def test_alerts_have_codes_and_the_worst_is_first() -> None:
+    look = Look(
+        [pool(ready=7, oldest=1.0, workers=0), pool(ready=5, oldest=125.0, running=1)],
+        {"dead": 9, "succeeded": 1},
+        [Closed("type mail is paused", PAUSES, "PAUSED")],
+    )
+    found = verdict(look)
+    assert [alert.code for alert in found.alerts] == ["NO_WORKER", "MOST_JOBS_FAIL", "PAUSED", "BACKLOG"]
+    assert found.sentence == found.alerts[0].sentence
+    assert verdict(Look([], {}, [])).alerts == ()

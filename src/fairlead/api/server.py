@@ -15,6 +15,7 @@ from fairlead.api.gate import Gate, is_anonymous
 from fairlead.api.health import health_router
 from fairlead.api.problems import answer_problem
 from fairlead.api.routes import (
+    alerts,
     audit,
     backpressure,
     callbacks,
@@ -49,6 +50,7 @@ ROUTERS: tuple[APIRouter, ...] = (
     types.router,
     workers.router,
     stats.router,
+    alerts.router,
     tenants.router,
     pools.router,
     schedules.router,

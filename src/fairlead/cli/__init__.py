@@ -6,6 +6,7 @@ import typer
 from typer.core import TyperGroup
 
 from fairlead.cli import (
+    alerts,
     audit,
     backpressure,
     bench,
@@ -222,6 +223,7 @@ app.add_typer(type_commands, name="types")
 type_commands.command("list")(types.list_types)
 type_commands.command("show")(types.show_type)
 app.command()(types.waits)
+app.command()(alerts.alerts)
 app.add_typer(key_commands, name="keys")
 key_commands.command()(keys.create)
 key_commands.command("list")(keys.list_all)

@@ -7,11 +7,11 @@ from typing import Any
 
 from fairlead.control.breakers import CLOSED, BreakerStatus, breakers
 from fairlead.control.pauses import paused
-from fairlead.control.quarantine import quarantined
+from fairlead.control.quarantine import Quarantined, quarantined
 from fairlead.control.stats import PoolStats, pool_stats
 from fairlead.control.waits import WaitView, waits, waits_document
 from fairlead.core.health import DEPENDENCY
-from fairlead.core.verdict import GUARDS, PAUSES, Closed, Health, Look, PoolLook, verdict
+from fairlead.core.verdict import GUARDS, PAUSES, Alert, Closed, Health, Look, PoolLook, verdict
 from fairlead.ports.store import Store
 
 HISTORY = 3600.0
@@ -40,10 +40,17 @@ async def glance(store: Store) -> Glance:
 async def _closed(store: Store) -> list[Closed]:
     """What keeps jobs from starting, and where that can be ended."""
     return [
-        *(Closed(_breaker(item), GUARDS) for item in await breakers(store) if item.phase != CLOSED),
-        *(Closed(f"type {item.type} is in quarantine: {item.why}", GUARDS) for item in await quarantined(store)),
-        *(Closed(f"{item.scope} {item.name} is paused: {item.reason}", PAUSES) for item in await paused(store)),
+        *(Closed(_breaker(item), GUARDS, "BREAKER_OPEN") for item in await breakers(store) if item.phase != CLOSED),
+        *(_quarantine(item) for item in await quarantined(store)),
+        *(
+            Closed(f"{item.scope} {item.name} is paused: {item.reason}", PAUSES, "PAUSED")
+            for item in await paused(store)
+        ),
     ]
+
+
+def _quarantine(item: Quarantined) -> Closed:
+    return Closed(f"type {item.type} is in quarantine: {item.why}", GUARDS, "QUARANTINED")
 
 
 def _breaker(item: BreakerStatus) -> str:
@@ -72,7 +79,13 @@ def glance_document(found: Glance) -> dict[str, Any]:
 
 def health_document(found: Health) -> dict[str, Any]:
     """The verdict in JSON."""
-    return {**asdict(found), "topics": [topic._asdict() for topic in found.topics]}
+    document = {**asdict(found), "topics": [topic._asdict() for topic in found.topics]}
+    return {**document, "alerts": [alert_document(alert) for alert in found.alerts]}
+
+
+def alert_document(alert: Alert) -> dict[str, Any]:
+    """An alert in JSON."""
+    return {"level": alert.level, "code": alert.code, "sentence": alert.sentence, "hint": alert.hint}
 
 
 def _look(pool: PoolStats) -> PoolLook:

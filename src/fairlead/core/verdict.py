@@ -40,10 +40,11 @@ WORKERS, GUARDS, PAUSES, FAILURES = (Topic(kind) for kind in ("workers", "guards
 
 
 class Closed(NamedTuple):
-    """Something that keeps jobs from starting, in words, and where it can be ended."""
+    """Something that keeps jobs from starting, in words, where it can be ended, and the code of its alert."""
 
     words: str
     topic: Topic
+    code: str = "CLOSED"
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,21 +70,25 @@ class Look:
 
 
 @dataclass(frozen=True, slots=True)
+class Alert:
+    """Something that somebody should know of; the code is for programs and stays the same."""
+
+    level: Level
+    code: str
+    sentence: str
+    hint: str
+    topics: tuple[Topic, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Health:
-    """The verdict."""
+    """The verdict, and the alerts that it was made of."""
 
     level: Level
     sentence: str
     hints: tuple[str, ...]
     topics: tuple[Topic, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class _Finding:
-    level: Level
-    sentence: str
-    hint: str
-    topics: tuple[Topic, ...]
+    alerts: tuple[Alert, ...] = ()
 
 
 def verdict(look: Look) -> Health:
@@ -95,7 +100,7 @@ def verdict(look: Look) -> Health:
     first, others = found[0], found[1:]
     hints = (first.hint, *(f"{item.sentence} {item.hint}" for item in others))
     topics = dict.fromkeys(topic for item in found for topic in item.topics)
-    return Health(first.level, first.sentence, hints, tuple(topics)[:MOST_TOPICS])
+    return Health(first.level, first.sentence, hints, tuple(topics)[:MOST_TOPICS], tuple(found))
 
 
 def _all_well(look: Look) -> str:
@@ -106,17 +111,18 @@ def _all_well(look: Look) -> str:
     return f"All is well: {runs:,} {verb} and {ready:,} wait, none for long."
 
 
-def _closed(reasons: Iterable[Closed]) -> Iterable[_Finding]:
+def _closed(reasons: Iterable[Closed]) -> Iterable[Alert]:
     for reason in reasons:
         sentence = f"{reason.words[:1].upper()}{reason.words[1:]}."
-        yield _Finding(Level.WARNING, sentence, "Its jobs wait until that ends.", (reason.topic,))
+        yield Alert(Level.WARNING, reason.code, sentence, "Its jobs wait until that ends.", (reason.topic,))
 
 
-def _pools(pools: Iterable[PoolLook], is_explained: bool) -> Iterable[_Finding]:
+def _pools(pools: Iterable[PoolLook], is_explained: bool) -> Iterable[Alert]:
     for pool in pools:
         if pool.ready and not pool.workers:
-            yield _Finding(
+            yield Alert(
                 Level.PROBLEM,
+                "NO_WORKER",
                 f"No worker serves the pool {pool.pool}, where {_wait(pool.ready)}.",
                 f"Start one: fairlead worker APP --pool {pool.pool}.",
                 (WORKERS, Topic("pool", pool.pool)),
@@ -125,17 +131,19 @@ def _pools(pools: Iterable[PoolLook], is_explained: bool) -> Iterable[_Finding]:
             yield _waiting(pool, pool.oldest, is_explained)
 
 
-def _waiting(pool: PoolLook, oldest: float, is_explained: bool) -> _Finding:
+def _waiting(pool: PoolLook, oldest: float, is_explained: bool) -> Alert:
     waits = f"{_wait(pool.ready)} in the pool {pool.pool}, the first for {words(round(oldest))}"
     if pool.slots and pool.running >= FULL * pool.slots:
-        return _Finding(
+        return Alert(
             Level.PROBLEM,
+            "TOO_FEW_WORKERS",
             f"Too few workers: {waits}, and {pool.running:,} of {pool.slots:,} slots are busy.",
             "Start more workers, or look which tenant or type fills the slots.",
             (WORKERS, Topic("tenants"), Topic("pool", pool.pool)),
         )
-    return _Finding(
+    return Alert(
         Level.WARNING,
+        "BACKLOG",
         f"A backlog: {waits}, though slots are free.",
         CLOSED_BEFORE if is_explained else UNEXPLAINED,
         (Topic("pool", pool.pool), GUARDS),
@@ -146,12 +154,13 @@ def _wait(jobs: int) -> str:
     return "1 job waits" if jobs == 1 else f"{jobs:,} jobs wait"
 
 
-def _failures(ended: dict[str, int]) -> Iterable[_Finding]:
+def _failures(ended: dict[str, int]) -> Iterable[Alert]:
     failed = ended.get("retrying", 0) + ended.get("dead", 0)
     runs = failed + ended.get("succeeded", 0)
     if runs >= FEW and failed >= FAILING * runs:
-        yield _Finding(
+        yield Alert(
             Level.PROBLEM,
+            "MOST_JOBS_FAIL",
             f"Most jobs fail: {failed:,} of the last {runs:,} runs.",
             "Look at the dead letters and at the errors of retrying jobs; a dependency may be down.",
             (FAILURES, Topic("retrying")),

@@ -15,6 +15,7 @@ from fairlead.core.audit import AuditEntry
 from fairlead.core.failure import FailureClass
 from fairlead.core.model import JobType, WorkerRecord
 from fairlead.core.preview import timeline
+from fairlead.core.verdict import Level
 
 MOST_STEPS = 20
 CONTROL = r"\u0000-\u001f\u007f-\u009f\u2028\u2029"
@@ -35,6 +36,23 @@ class TypeDocument(Outgoing):
     retries: dict[str, list[float]] = Field(
         description="By class of failure: seconds after which each attempt is expected, if each failed at once."
     )
+
+
+class AlertDocument(Outgoing):
+    """Something that somebody should know of, and what to do about it; the code stays the same."""
+
+    level: Level
+    code: str
+    sentence: str
+    hint: str
+
+
+class Alerts(Outgoing):
+    """The state of the system, and all that is wrong, the worst first."""
+
+    level: Level
+    sentence: str
+    alerts: list[AlertDocument]
 
 
 class WorkerDocument(Outgoing):
