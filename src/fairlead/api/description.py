@@ -6,7 +6,7 @@ from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 
 from fairlead.api.answers import WORDS
-from fairlead.api.endpoint import SecretEndpoint
+from fairlead.api.endpoint import Endpoint
 from fairlead.api.problems import MEDIA_TYPE
 
 PROBLEM = {"$ref": "#/components/schemas/ProblemDocument"}
@@ -28,11 +28,11 @@ RATE_HEADERS = ("RateLimit", "RateLimit-Policy")
 def describe(api: FastAPI) -> dict[str, Any]:
     """The document, made once."""
     if api.openapi_schema is None:
-        secret = {route.path for route in api.routes if isinstance(route, SecretEndpoint)}
+        unkept = {route.path for route in api.routes if isinstance(route, Endpoint) and not route.keeps_answers}
         document = get_openapi(title=api.title, version=api.version, description=api.description, routes=api.routes)
         for path, operations in document["paths"].items():
             for method, operation in operations.items():
-                _complete(method, operation, keeps_answers=path not in secret)
+                _complete(method, operation, keeps_answers=path not in unkept)
         components = document.setdefault("components", {})
         components["headers"] = {name: _header(words) for name, words in HEADERS.items()}
         components["securitySchemes"] = {"key": {"type": "http", "scheme": "bearer"}}
