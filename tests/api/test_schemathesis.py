@@ -46,8 +46,8 @@ JUDGED_BY_MORE_THAN_FORM = [
     "POST /v1/callbacks",
     "PATCH /v1/callbacks/{name}",
 ]
-# A query is text, and there any number or `true` is also a name: what breaks the type of these does not show. Neither does
-# a parameter too many that has no value, of which nothing is sent.
+# A query is text, and there any number or `true` is also a name: what breaks the type of these does not show.
+# Neither does a parameter too many that has no value, of which nothing is sent.
 NAMES_IN_QUERY = [
     "GET /v1/jobs",
     "GET /v1/jobs/count",
