@@ -2,6 +2,8 @@
 
 import pytest
 
+from fairlead.control.audit import Operator
+from fairlead.control.pauses import pause
 from fairlead.core.controls import Change
 from fairlead.core.ledger import Delivery
 from fairlead.core.model import Lane, Priority
@@ -51,6 +53,18 @@ async def test_work_that_has_just_arrived_was_not_kept_waiting(store: Store) -> 
     await keeper.run_once()
     found = await ratios(store)
     assert found["late"] == 0.0
+    await store.close()
+
+
+async def test_who_is_paused_is_due_nothing_and_still_waits(store: Store) -> None:
+    await pause(store, "tenant", "shut", Operator("ada", "they asked for it"))
+    await store.enqueue([*new_jobs(100, lane("open")), *new_jobs(100, lane("shut"))])
+    keeper = LedgerKeeper(store, 86400.0)
+    await keeper.run_once()
+    await store.record_usage([Delivery("short", "open", 20.0)], [])
+    await keeper.run_once()
+    assert await ratios(store) == {"open": pytest.approx(1.0), "shut": None}
+    assert {line.tenant: line.waiting for line in await store.ledger(3600.0)} == {"open": 100, "shut": 100}
     await store.close()
 
 

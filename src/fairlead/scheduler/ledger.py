@@ -1,10 +1,14 @@
 """Writes down what each tenant was due, beside what it got."""
 
 import time
+from collections.abc import Callable
 
 from fairlead.core.controls import Controls
 from fairlead.core.estimates import Estimates
+from fairlead.core.gates import why_closed
+from fairlead.core.health import breakers_of
 from fairlead.core.ledger import Backlog, settle
+from fairlead.core.model import Lane
 from fairlead.core.pools import Pools
 from fairlead.core.tenancy import Tenants
 from fairlead.ports.shares import LaneDepth
@@ -30,10 +34,13 @@ class LedgerKeeper:
         self._pruned_at = 0.0
         self._controls = Controls()
         self._tenants = Tenants(self._controls)
+        self._now = 0.0  # by the store's clock
 
     async def run_once(self) -> float:
         """Settle one period; returns the seconds until the next one."""
-        self._controls.follow((await self._store.controls(self._controls.version)).controls)
+        changed = await self._store.controls(self._controls.version)
+        self._controls.follow(changed.controls)
+        self._now = changed.now
         waiting = await self._backlogs()
         found, minute = await self._store.unsettled_ledger(UNSETTLED_FOR)
         names = {item.tenant for item in found} | {tenant for _, tenant in waiting}
@@ -48,7 +55,11 @@ class LedgerKeeper:
         estimates = Estimates(Pools(self._controls).get)
         for count in await self._store.run_counts(MEASURED_FOR) if depths else []:
             estimates.learn(count.type, count.runs, count.seconds)
-        return backlogs_of(depths, estimates)
+        return backlogs_of(depths, estimates, self._is_closed)
+
+    def _is_closed(self, lane: Lane) -> bool:
+        """Whether somebody, or its type's breaker, keeps its jobs from starting: no fault of the division."""
+        return why_closed(lane, self._controls, breakers_of(lane.type), self._now) is not None
 
     async def _prune(self) -> None:
         if time.monotonic() - self._pruned_at > PRUNE_EVERY:
@@ -56,11 +67,13 @@ class LedgerKeeper:
             await self._store.prune_shares(self._keep)
 
 
-def backlogs_of(depths: list[LaneDepth], estimates: Estimates) -> Backlogs:
-    """What waits for each tenant in each pool."""
+def backlogs_of(
+    depths: list[LaneDepth], estimates: Estimates, is_closed: Callable[[Lane], bool] = lambda lane: False
+) -> Backlogs:
+    """What waits for each tenant in each pool; what must not start asks for no time."""
     found: Backlogs = {}
     for lane, _, depth in depths:
         before = found.get((lane.pool, lane.tenant), Backlog(0, 0.0))
-        seconds = depth * estimates.of(lane.pool, lane.type)
+        seconds = 0.0 if is_closed(lane) else depth * estimates.of(lane.pool, lane.type)
         found[lane.pool, lane.tenant] = Backlog(before.jobs + depth, before.seconds + seconds)
     return found
