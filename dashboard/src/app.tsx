@@ -50,8 +50,13 @@ export function App() {
       (found) => {
         cache.clear();
         setSession(found);
+        return true;
       },
-      (problem) => (problem instanceof Refused && problem.status === 401 ? setSession(null) : setError(problem)),
+      (problem) => {
+        if (problem instanceof Refused && problem.status === 401) setSession(null);
+        else setError(problem);
+        return false;
+      },
     );
   useEffect(() => {
     void look();

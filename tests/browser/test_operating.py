@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Browser, Page, Route, expect
 
 from tests.browser.conftest import PATIENCE, Site, confirm, running
 
@@ -174,3 +174,20 @@ def test_all_jobs_that_fit_are_cancelled_after_they_were_counted(visit: Visit, s
     expect(page.get_by_role("dialog")).to_contain_text("3 scheduled")
     confirm(page, "Cancel 3 jobs")
     expect(page.locator("tbody .badge.state-cancelled")).to_have_count(3)
+
+
+def test_a_browser_that_keeps_no_cookies_is_told_so(browser: Browser, site: Site) -> None:
+    context = browser.new_context()
+    context.route("**/dashboard/session", lambda route: answer_without_cookie(route))
+    page = context.new_page()
+    page.goto(f"{site.address}/dashboard/#key={site.key}")
+    expect(page.get_by_role("alert")).to_contain_text("allow cookies")
+    context.close()
+
+
+def answer_without_cookie(route: Route) -> None:
+    """What a browser with its cookies blocked makes of a sign-in."""
+    if route.request.method == "POST":
+        route.fulfill(status=204)
+    else:
+        route.continue_()

@@ -4,10 +4,17 @@ import { Failure } from "../parts/feedback";
 
 // The key goes to the server once, in exchange for a cookie that scripts cannot read. A link may carry it in its
 // fragment, which browsers do not send; it is taken out of the address at once.
-export function SignIn({ done }: { done: () => void }) {
+export function SignIn({ done }: { done: () => Promise<boolean> }) {
   const [key, setKey] = useState("");
   const [error, setError] = useState<unknown>(null);
-  const enter = (text: string) => send("POST", "/dashboard/session", { key: text.trim() }).then(done, setError);
+  const enter = async (text: string) => {
+    try {
+      await send("POST", "/dashboard/session", { key: text.trim() });
+    } catch (problem) {
+      return setError(problem);
+    }
+    if (!(await done())) setError(new Error("The browser did not keep the session: allow cookies for this site, then try again."));
+  };
   useEffect(() => {
     const given = new URLSearchParams(window.location.hash.slice(1)).get("key");
     if (given) {
