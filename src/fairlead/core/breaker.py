@@ -118,11 +118,6 @@ def why_open(policy: Breaker, sums: Sums, settled: float = 0.0) -> str | None:
     return f"{sums.bad} of {sums.total} runs failed within {words(seconds(policy.window))}"
 
 
-def is_suspect(policy: Breaker, sums: Sums) -> bool:
-    """Whether one worker's own runs look as if the breaker were to open."""
-    return policy.enabled and why_open(policy, sums) is not None
-
-
 def opened(policy: Breaker, why: str, now: float, openings: int = 1, number: int = 1) -> Tripped:
     """A breaker that opens now; the cool-down doubles with each opening in a row."""
     first, longest = seconds(policy.cooldown), seconds(policy.longest_cooldown)

@@ -8,7 +8,7 @@ that decision, though not for long.
 import time
 from collections.abc import Callable, Iterable, Iterator
 
-from fairlead.core.breaker import is_suspect
+from fairlead.core.breaker import why_open
 from fairlead.core.health import DEPENDENCY, TYPE, Sums
 from fairlead.handlers.spec import Registry
 from fairlead.worker.tally import Tally
@@ -30,7 +30,7 @@ class Suspects:
         policy, bad = self._registry.breaker_of(name), self._tally.bad[name]
         if bad % policy.minimum or name in self._since:
             return False
-        if not is_suspect(policy, Sums(self._good(name), bad)):
+        if why_open(policy, Sums(self._good(name), bad)) is None:
             return False
         self._since[name] = time.monotonic()
         self.on_change()

@@ -1,6 +1,6 @@
 """/v1/dead-letters: looking at dead jobs, mending them, bringing them back."""
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Annotated
 
 from fastapi import APIRouter, Query
@@ -27,10 +27,12 @@ from fairlead.api.models.dead_letters import (
 from fairlead.api.models.jobs import JobDetail, JobDocument, JobPage, job_document
 from fairlead.api.routes.jobs import detail, seconds_of
 from fairlead.control import dead_letters as use_cases
+from fairlead.control.audit import Operator
 from fairlead.control.staged import Pace, replay_in_stages
 from fairlead.core.ids import is_id
 from fairlead.core.model import JobFilter
 from fairlead.errors import JobNotFound
+from fairlead.ports.store import Store
 
 router = APIRouter(prefix="/v1/dead-letters", tags=["dead letters"], route_class=Endpoint)
 
@@ -124,12 +126,7 @@ async def replay_one(job_id: JobId, wanted: DeadReplay, caller: Actor) -> JobDoc
 @router.post("/replay", responses=answers())
 async def replay_many(wanted: DeadChoice, caller: Actor) -> DeadAction:
     """Bring dead jobs back: those with these ids, or all that fit."""
-    operator = caller.operator(wanted.reason)
-    if wanted.filter is not None:
-        chosen = wanted.filter.job_filter(caller.tenant_for(wanted.filter.tenant))
-        return _action(await use_cases.replay_many(caller.store, chosen, operator, wanted.limit))
-    own, foreign = await _own(caller, wanted.ids or [])
-    return _action(await use_cases.replay_ids(caller.store, own, operator), foreign)
+    return await _on_chosen(wanted, caller, use_cases.replay_many, use_cases.replay_ids)
 
 
 @router.post("/replay-in-stages", responses=answers())
@@ -148,12 +145,7 @@ async def replay_staged(wanted: StagedReplay, caller: Actor) -> StagedReport:
 @router.post("/cancel", responses=answers())
 async def cancel_many(wanted: DeadChoice, caller: Actor) -> DeadAction:
     """Give dead jobs up: those with these ids, or all that fit."""
-    operator = caller.operator(wanted.reason)
-    if wanted.filter is not None:
-        chosen = wanted.filter.job_filter(caller.tenant_for(wanted.filter.tenant))
-        return _action(await use_cases.cancel_many(caller.store, chosen, operator, wanted.limit))
-    own, foreign = await _own(caller, wanted.ids or [])
-    return _action(await use_cases.cancel_ids(caller.store, own, operator), foreign)
+    return await _on_chosen(wanted, caller, use_cases.cancel_many, use_cases.cancel_ids)
 
 
 @router.post("/purge", responses=answers())
@@ -162,6 +154,21 @@ async def purge(wanted: Purge, caller: Actor) -> Purged:
     chosen = wanted.filter.job_filter(caller.tenant_for(wanted.filter.tenant))
     removed = await use_cases.purge(caller.store, chosen, wanted.older_than, caller.operator(wanted.reason))
     return Purged(removed=removed)
+
+
+async def _on_chosen(
+    wanted: DeadChoice,
+    caller: Caller,
+    on_all: Callable[[Store, JobFilter, Operator, int | None], Awaitable[use_cases.Outcome]],
+    on_ids: Callable[[Store, Sequence[str], Operator], Awaitable[use_cases.Outcome]],
+) -> DeadAction:
+    """Do something with all that fit, or with those of the ids that are the caller's."""
+    operator = caller.operator(wanted.reason)
+    if wanted.filter is not None:
+        chosen = wanted.filter.job_filter(caller.tenant_for(wanted.filter.tenant))
+        return _action(await on_all(caller.store, chosen, operator, wanted.limit))
+    own, foreign = await _own(caller, wanted.ids or [])
+    return _action(await on_ids(caller.store, own, operator), foreign)
 
 
 async def _own(caller: Caller, ids: Sequence[str]) -> tuple[list[str], list[str]]:
