@@ -1,12 +1,13 @@
 #!/usr/bin/env bash
 # Makes sure that the tests in a browser find Debian's Chromium.
 #
-# The tests drive it without a window and with profiles of their own, so only the program is needed. Without it they
-# are skipped, loudly: a machine that cannot have a browser can still prove everything else.
+# The tests drive it without a window and with profiles of their own, so only the program is needed: the one that has
+# no windows at all, where Debian has it, since it is three times as fast. Without any they are skipped, loudly: a
+# machine that cannot have a browser can still prove everything else.
 set -euo pipefail
 
 has_chromium() {
-    [ -n "${FAIRLEAD_TEST_CHROMIUM:-}" ] || command -v chromium >/dev/null
+    [ -n "${FAIRLEAD_TEST_CHROMIUM:-}" ] || command -v chromium-headless-shell >/dev/null || command -v chromium >/dev/null
 }
 
 can_install() {
@@ -16,7 +17,11 @@ can_install() {
 install_chromium() {
     export DEBIAN_FRONTEND=noninteractive
     apt-get update -qq || return 1
-    apt-get install -y -qq --no-install-recommends chromium fonts-dejavu-core >/dev/null || return 1
+    local program=chromium
+    if [ -n "$(apt-cache madison chromium-headless-shell)" ]; then
+        program=chromium-headless-shell
+    fi
+    apt-get install -y -qq --no-install-recommends "$program" fonts-dejavu-core >/dev/null || return 1
 }
 
 notice() {
@@ -24,7 +29,7 @@ notice() {
         echo "************************************************************************"
         echo "NOTICE: Chromium was not found."
         echo "The tests of the dashboard in a browser will NOT run. To run them, either"
-        echo "  - install it (Debian: sudo apt-get install chromium), or"
+        echo "  - install it (Debian: sudo apt-get install chromium-headless-shell), or"
         echo "  - set FAIRLEAD_TEST_CHROMIUM to the path of a Chromium."
         echo "************************************************************************"
     } >&2

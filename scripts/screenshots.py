@@ -24,6 +24,7 @@ from playwright.sync_api import Page, sync_playwright
 ROOT = Path(__file__).resolve().parent.parent
 IMAGES = ROOT / "docs" / "images"
 PATIENCE = 120.0
+PROGRAMS = ("chromium", "chromium-headless-shell")
 WITHOUT = "(element, words) => { element.textContent = element.textContent.replaceAll(words, '') }"
 SCHEMES: tuple[Literal["light"], Literal["dark"]] = ("light", "dark")
 SCHEDULES = [
@@ -60,7 +61,7 @@ def main() -> int:
     arguments.add_argument("--folder", type=Path, default=IMAGES)
     arguments.add_argument("--only", nargs="+", metavar="NAME", help="take these pictures only, by their names")
     wanted = arguments.parse_args()
-    program = os.environ.get("FAIRLEAD_TEST_CHROMIUM") or shutil.which("chromium")
+    program = os.environ.get("FAIRLEAD_TEST_CHROMIUM") or next(filter(None, map(shutil.which, PROGRAMS)), None)
     if program is None:
         print("Chromium was not found; install it and run this again.", file=sys.stderr)
         return 1
