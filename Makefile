@@ -10,6 +10,7 @@ STAMP := $(VENV)/.installed
 DASHBOARD := src/fairlead/dashboard/static/index.html
 DASHBOARD_TOOLS := dashboard/node_modules/.installed
 DASHBOARD_SOURCES = $(shell find dashboard/src dashboard/public -type f) $(addprefix dashboard/,index.html vite.config.ts tsconfig.json)
+PACKAGES_LOCK := /run/lock/fairlead-packages
 TORTURE_ROUNDS ?= 5
 API_EXAMPLES ?= 200
 
@@ -17,7 +18,7 @@ FAIRLEAD_DATABASE_URL ?= sqlite:///tour.db
 PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PIP_DISABLE_PIP_VERSION_CHECK
 
-.PHONY: help setup run test lint format types imports docs screenshots bench torture clean dashboard try-dashboard
+.PHONY: help setup run test prepare lint format types imports docs screenshots bench torture clean dashboard try-dashboard
 
 help:
 	@echo "make setup    install everything into $(VENV) (instant when nothing changed)"
@@ -52,7 +53,8 @@ $(STAMP): pyproject.toml constraints.txt
 	if ! "$$found" -c 'import ensurepip, venv' >/dev/null 2>&1; then \
 	    if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
 	        echo "Installing python3-venv, which $$found needs to make environments"; \
-	        apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq python3-venv >/dev/null; \
+	        ( flock 9 && apt-get update -qq && \
+	            DEBIAN_FRONTEND=noninteractive apt-get install -y -qq python3-venv >/dev/null ) 9>$(PACKAGES_LOCK); \
 	    fi; \
 	    if ! "$$found" -c 'import ensurepip, venv' >/dev/null 2>&1; then \
 	        echo "$$found cannot make environments: its venv module is missing."; \
@@ -100,12 +102,15 @@ try-dashboard:
 	    $(MAKE) --no-print-directory dashboard || echo "The dashboard could not be built; its page is left out."; \
 	else echo "Node.js was not found, so the dashboard is left out; the HTTP API has all that it shows."; fi
 
-test: setup
+test: setup prepare
+	@scripts/run_tests.sh $(PYTHON)
+
+# What the tests need beside Python.
+prepare:
 	@scripts/ensure_postgres.sh
 	@scripts/ensure_node.sh
 	@scripts/ensure_chromium.sh
 	@$(MAKE) --no-print-directory try-dashboard
-	@scripts/run_tests.sh $(PYTHON)
 
 lint: setup
 	@$(VENV)/bin/ruff check . || { echo "Style: 'make format' repairs what can be repaired."; exit 1; }

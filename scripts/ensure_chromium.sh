@@ -16,6 +16,7 @@ can_install() {
 
 install_chromium() {
     export DEBIAN_FRONTEND=noninteractive
+    exec 9>/run/lock/fairlead-packages && flock 9  # packages are installed one at a time
     apt-get update -qq || return 1
     local program=chromium
     if [ -n "$(apt-cache madison chromium-headless-shell)" ]; then

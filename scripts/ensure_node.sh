@@ -15,6 +15,7 @@ can_install() {
 
 install_node() {
     export DEBIAN_FRONTEND=noninteractive
+    exec 9>/run/lock/fairlead-packages && flock 9  # packages are installed one at a time
     apt-get update -qq || return 1
     apt-get install -y -qq --no-install-recommends nodejs npm >/dev/null || return 1
 }

@@ -34,6 +34,7 @@ can_install() {
 install_server() {
     local settings=/etc/postgresql-common/createcluster.conf
     export DEBIAN_FRONTEND=noninteractive
+    exec 9>/run/lock/fairlead-packages && flock 9  # packages are installed one at a time
     apt-get update -qq || return 1
     apt-get install -y -qq --no-install-recommends postgresql-common >/dev/null || return 1
     sed -i '/^[[:space:]]*create_main_cluster[[:space:]]*=/d' "$settings" || return 1

@@ -7,6 +7,7 @@
 set -uo pipefail
 python=$1
 most=3
+unset PYTHONDONTWRITEBYTECODE  # hundreds of processes are started, and each would compile all of Fairlead
 
 "$python" -m pytest -q -n 2 --dist loadgroup
 code=$?
