@@ -1,12 +1,14 @@
 """An app with a few job types, its jobs in a database, and a way to run commands on them."""
 
 import asyncio
+import functools
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
+import typer.main
 from typer.testing import CliRunner, Result
 
 from fairlead import App, Job, Retry
@@ -76,9 +78,14 @@ def _own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.delenv(name, raising=False)
 
 
+# Making all commands from their functions takes six times as long as most of them.
+made_once = functools.cache(typer.main.get_command)
+
+
 @pytest.fixture
-def run() -> Run:
+def run(monkeypatch: pytest.MonkeyPatch) -> Run:
     """Run a command line; an exception that is not translated fails the test."""
+    monkeypatch.setattr("typer.testing._get_command", made_once)
 
     def run(*arguments: str, **more: Any) -> Result:
         return CliRunner().invoke(commands, list(arguments), catch_exceptions=False, **more)
