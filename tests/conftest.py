@@ -5,6 +5,7 @@ import inspect
 import os
 import shutil
 import uuid
+from collections import Counter
 from collections.abc import AsyncIterator, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -26,6 +27,14 @@ RESTART_SEQUENCES = """
 select setval(format('%I.%I', schemaname, sequencename)::regclass, start_value, false) from pg_sequences
 where schemaname = 'public' and last_value is not null
 """
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Each test has a name of its own: of several with one name, processes side by side would run only one."""
+    shared = [name for name, count in Counter(item.nodeid for item in items).items() if count > 1]
+    if shared:
+        raise pytest.UsageError(f"several tests are named {shared[0]}")
 
 
 @pytest.fixture(scope="session")
