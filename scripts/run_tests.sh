@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Runs all tests, two at a time, with the Python that is given.
+# Runs all tests, three at a time, with the Python that is given: on two cores, one of them usually waits for a lease.
 #
 # Many of them run real processes, servers and a browser, and two cores are few. So up to three that failed run once
 # more, alone. A test that passes then is named as unstable: that is a defect, of the test or of what it tests, and its
@@ -11,7 +11,7 @@ record=.pytest_cache/v/cache/lastfailed
 unset PYTHONDONTWRITEBYTECODE  # hundreds of processes are started, and each would compile all of Fairlead
 
 rm -f "$record"
-"$python" -m pytest -q -n 2 --dist loadgroup
+"$python" -m pytest -q -n 3 --dist loadgroup
 code=$?
 [ "$code" = 1 ] || exit "$code"
 

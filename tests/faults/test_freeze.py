@@ -42,7 +42,7 @@ async def test_the_late_write_of_a_frozen_worker_is_refused_and_counted(scene: S
 
 @pytest.mark.parametrize("handler", ["block_loop", "hold_gil"])
 async def test_a_handler_that_stops_its_process_keeps_the_lease(scene: Scene, handler: str) -> None:
-    (job,) = await scene.enqueue(handler, 1, seconds=int(3 * LEASE))
+    (job,) = await scene.enqueue(handler, 1, seconds=int(2 * LEASE))
     with scene.worker("busy"), scene.worker("rival"):
         assert await job.wait(60) == 1
     assert len(scene.journal("start")) == 1

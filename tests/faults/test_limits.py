@@ -55,7 +55,7 @@ async def run_with_kills(scene: Scene, chance: Random, jobs: int, kills: int, pa
 
 async def test_what_a_killed_worker_held_is_free_once_it_is_recovered(scene: Scene) -> None:
     client = await scene.app.client()
-    calls = [{"key": "a", "seconds": 2.0}] * (EACH + 1)
+    calls = [{"key": "a", "seconds": 1.0}] * (EACH + 1)
     jobs = await client.enqueue(declared.app.registry["limited"], calls, Options())
     with scene.worker("victim") as victim:
         await until(lambda: len(scene.journal("start")) == EACH, "the limit to be full")
@@ -67,7 +67,7 @@ async def test_what_a_killed_worker_held_is_free_once_it_is_recovered(scene: Sce
 
 async def enqueue(scene: Scene, chance: Random, count: int) -> dict[str, str]:
     """Submit jobs of all keys; returns the key of each."""
-    calls = [{"key": KEYS[at % len(KEYS)], "seconds": chance.uniform(0.05, 0.4)} for at in range(count)]
+    calls = [{"key": KEYS[at % len(KEYS)], "seconds": chance.uniform(0.05, 0.2)} for at in range(count)]
     client = await scene.app.client()
     jobs = await client.enqueue(declared.app.registry["limited"], calls, Options())
     return {job.id: call["key"] for job, call in zip(jobs, calls, strict=True)}  # type: ignore[misc]

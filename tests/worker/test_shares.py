@@ -26,6 +26,7 @@ async def test_two_workers_share_their_slots_by_weight_between_short_and_long_jo
             (Tenant("slow", weight=2.0), 2.0),
             (Tenant("steady", weight=3.0), 0.2),
         ],
+        slots=16,
     )
     await contest.run(slot_seconds=200.0)
     for name, ratio in contest.ratios.items():
