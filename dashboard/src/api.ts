@@ -11,6 +11,13 @@ export class Refused extends Error {
   }
 }
 
+let session = 0;
+
+// From now on, answers to what was asked before say nothing about who is signed in.
+export function beginSession(): void {
+  session += 1;
+}
+
 export type Query = Record<string, string | number | string[] | null | undefined>;
 
 export async function get<T>(path: string, query: Query = {}): Promise<T> {
@@ -48,13 +55,14 @@ export async function stream(path: string, body: unknown, stop: AbortSignal, tol
 async function request<T>(method: string, path: string, body?: unknown, condition: Record<string, string> = {}): Promise<T> {
   const headers: Record<string, string> = { "X-Fairlead-Dashboard": "1", ...condition };
   if (body !== undefined) headers["Content-Type"] = "application/json";
+  const asked = session;
   const answer = await fetch(path, {
     method,
     headers,
     body: body === undefined ? undefined : JSON.stringify(body),
     credentials: "same-origin",
   });
-  if (answer.status === 401) window.dispatchEvent(new Event("signed-out"));
+  if (answer.status === 401 && asked === session) window.dispatchEvent(new Event("signed-out"));
   if (!answer.ok) throw await refusal(answer);
   return (answer.status === 204 ? undefined : await answer.json()) as T;
 }

@@ -2,7 +2,7 @@
 
 import { QueryClientProvider } from "@tanstack/preact-query";
 import { useEffect, useRef, useState } from "preact/hooks";
-import { get, Refused, send } from "./api";
+import { beginSession, get, Refused, send } from "./api";
 import { Failure, Loading, Notice } from "./parts/feedback";
 import { Link } from "./parts/link";
 import { cache } from "./parts/query";
@@ -48,13 +48,14 @@ export function App() {
   const look = () =>
     get<Session>("/dashboard/session").then(
       (found) => {
+        beginSession();
         cache.clear();
         setSession(found);
         return true;
       },
       (problem) => {
-        if (problem instanceof Refused && problem.status === 401) setSession(null);
-        else setError(problem);
+        const isRefused = problem instanceof Refused && problem.status === 401; // which "signed-out" has told
+        if (!isRefused) setError(problem);
         return false;
       },
     );

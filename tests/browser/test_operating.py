@@ -21,6 +21,47 @@ def test_a_key_opens_the_page_and_a_wrong_one_does_not(visit: Visit, site: Site)
     expect(page.get_by_role("navigation")).to_be_visible()
 
 
+# The body of the first answer, which refuses, comes when the test says so.
+LATE_BODY = """
+const send = window.fetch;
+window.fetch = async (...request) => {
+  const answer = await send(...request);
+  window.fetch = send;
+  const read = answer.json.bind(answer);
+  answer.json = () => new Promise((resolve) => { window.arrive = () => resolve(read()); });
+  return answer;
+};
+"""
+
+
+def test_a_refusal_that_is_read_after_the_sign_in_does_not_end_it(browser: Browser, site: Site) -> None:
+    context = browser.new_context()
+    page = context.new_page()
+    page.add_init_script(LATE_BODY)
+    page.goto(f"{site.address}/dashboard/#key={site.key}")
+    expect(page.get_by_role("navigation")).to_be_visible()
+    page.evaluate("window.arrive()")
+    page.get_by_role("link", name="Jobs").click()
+    expect(page.locator("h1")).to_have_text("Jobs")
+    context.close()
+
+
+def test_an_answer_to_the_session_before_does_not_end_this_one(visit: Visit, site: Site) -> None:
+    page = visit("/jobs")
+    held: list[Route] = []
+    page.route("**/v1/stats/history", lambda route: route.continue_() if held else held.append(route))
+    with page.expect_request("**/v1/stats/history"):
+        page.get_by_role("link", name="Overview").click()
+    page.get_by_role("button", name="Sign out").click()
+    page.get_by_label("API key").fill(site.key)
+    page.get_by_role("button", name="Sign in").click()
+    expect(page.get_by_role("navigation")).to_be_visible()
+    with page.expect_response(lambda answer: answer.status == 401):
+        held[0].fulfill(status=401, json={"code": "KEY_NEEDED"})
+    page.get_by_role("link", name="Jobs").click()
+    expect(page.locator("h1")).to_have_text("Jobs")
+
+
 def test_a_job_is_seen_while_it_runs_and_when_it_has_ended(visit: Visit, site: Site) -> None:
     gate = site.folder / "gate"
     job_id = site.submit("deliver", to="ann", gate=str(gate))
