@@ -2,7 +2,6 @@
 
 import asyncio
 import signal
-from pathlib import Path
 
 import pytest
 
@@ -10,7 +9,9 @@ import fairlead
 from tests.faults.conftest import Scene
 from tests.support.processes import LEASE, PATIENCE, until
 
-pytestmark = [pytest.mark.faults, pytest.mark.timeout(120)]
+pytestmark = [pytest.mark.faults, pytest.mark.timeout(180)]
+
+TRIES = 5
 
 
 async def refused_by(scene: Scene, pid: int) -> int | None:
@@ -19,25 +20,36 @@ async def refused_by(scene: Scene, pid: int) -> int | None:
     return reports.get(pid, {}).get("refused")
 
 
-async def test_the_late_write_of_a_frozen_worker_is_refused_and_counted(scene: Scene, tmp_path: Path) -> None:
-    gate = tmp_path / "gate"
+async def test_the_late_write_of_a_frozen_worker_is_refused_and_counted(scene: Scene) -> None:
+    for number in range(TRIES):
+        if await wrote_late(scene, f"zombie-{number}"):
+            return
+    pytest.fail("no frozen worker has written late")
+
+
+async def wrote_late(scene: Scene, name: str) -> bool:
+    """Freeze a worker until another has done its job; False where it sees its lease ended first, and does not write."""
+    gate = scene.folder / f"gate-of-{name}"
     (job,) = await scene.enqueue("wait_for_file", 1, path=str(gate))
-    with scene.worker("zombie") as zombie:
+    with scene.worker(name) as zombie:
         await until(lambda: bool(zombie.child_pids()), "the job to start")
         (zombie_pid,) = zombie.child_pids()
         await scene.freeze(zombie)
-        with scene.worker("other") as other:
+        with scene.worker(f"{name}-other") as other:
             await until(lambda: bool(other.child_pids()), "another worker to take the job over")
             gate.touch()
             winner = await job.wait(30)
             zombie.signal_group(signal.SIGCONT)
-            await until(lambda: "settlement_refused" in zombie.text(), "the zombie's write to be refused")
+            ends = ("settlement_refused", "process_ended")
+            await until(lambda: any(end in zombie.text() for end in ends), "the zombie to write, or to end itself")
+            has_written, refused = ends[0] in zombie.text(), None
             async with asyncio.timeout(PATIENCE):
-                while not (refused := await refused_by(scene, zombie_pid)):  # noqa: ASYNC110
+                while has_written and not (refused := await refused_by(scene, zombie_pid)):  # noqa: ASYNC110
                     await asyncio.sleep(0.05)
-    assert (winner != str(zombie_pid), refused) == (True, 1)
+    assert (winner != str(zombie_pid), refused) == (True, 1 if has_written else None)
     record = await job.read()
     assert (record.state, record.result, record.fence) == (fairlead.State.SUCCEEDED, f'"{winner}"', 2)
+    return has_written
 
 
 @pytest.mark.parametrize("handler", ["block_loop", "hold_gil"])
