@@ -185,7 +185,13 @@ class Claim(NamedTuple):
     @property
     def hold(self) -> Hold:
         """What a settlement of this claim must find unchanged."""
-        return Hold(State.RUNNING, self.fence, self.lease.owner, self.lease.token, self.cancel is not None)
+        return _hold(self.fence, self.lease, self.cancel is not None)
+
+
+@lru_cache(maxsize=1024)
+def _hold(fence: int, lease: Lease, cancelled: bool) -> Hold:
+    """The jobs of one claim mostly share it."""
+    return Hold(State.RUNNING, fence, lease.owner, lease.token, cancelled)
 
 
 class Held(NamedTuple):
