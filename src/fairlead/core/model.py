@@ -181,6 +181,7 @@ class Claim(NamedTuple):
     options: str | None
     lease: Lease
     cancel: CancelRequest | None = None
+    place: int | None = None  # where the store keeps it, if it says so
 
     @property
     def hold(self) -> Hold:
@@ -205,6 +206,7 @@ class Held(NamedTuple):
     hold: Hold
     cancel: CancelRequest | None = None
     options: str | None = None
+    place: int | None = None
 
 
 class Ending(StrEnum):
@@ -261,6 +263,7 @@ class Settlement:
     result: str | None = None
     error: ErrorInfo | None = None
     calls_back: bool = False  # the job wants somebody told when it ends
+    place: int | None = None  # where the store keeps the job, if it said so
 
     @property
     def recorded(self) -> bool:

@@ -165,10 +165,10 @@ def _settlement(job: Claim | Held, outcome: Outcome, state: State) -> Settlement
     ending, result, error, _ = outcome
     if error is not None:
         error = _marked(error)
-    settlement = Settlement(job.id, job.hold, state, job.attempt, job.crashes, ending, 0.0, result, error)
-    if job.options is not None:
-        settlement.calls_back = wants_callback(job.options)
-    return settlement
+    calls_back = job.options is not None and wants_callback(job.options)
+    return Settlement(
+        job.id, job.hold, state, job.attempt, job.crashes, ending, 0.0, result, error, calls_back, job.place
+    )
 
 
 def _marked(error: ErrorInfo) -> ErrorInfo:

@@ -3,7 +3,6 @@
 import asyncio
 from collections.abc import AsyncIterator, Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
-from operator import itemgetter
 from typing import Any, TypeVar
 
 import psycopg
@@ -49,7 +48,6 @@ from fairlead.stores.within import drive_async, run_within
 
 NOBODY = "00000000-0000-0000-0000-000000000000"
 SHARD = 0
-BY_AGE = itemgetter(6, 0)  # of what claim returns: since when a job is ready, and its id
 
 Value = TypeVar("Value")
 
@@ -144,7 +142,7 @@ class PostgresStore(
             cursor = await connection.execute(query("claim"), given, binary=True)  # numbers are read in half the time
             found = await cursor.fetchall()
         await self._learn_lanes(row[1] for row in found)
-        found.sort(key=BY_AGE)
+        found.sort(key=rows.BY_AGE)
         return [rows.claim_of(row, self._lanes[row[1]], lease) for row in found]
 
     def _claiming(self, quotas: Sequence[Quota], lease: Lease) -> Script[Rows]:
@@ -161,17 +159,16 @@ class PostgresStore(
         return settled | await self._settle_others(others, expired_only)
 
     async def _settle_succeeded(self, lease: Lease, items: Sequence[Settlement]) -> set[str]:
-        fences, results = [item.hold.fence for item in items], [item.result for item in items]
         given: dict[str, Any] = {
             "ids": _array([item.id for item in items]),
             "owner": lease.owner,
             "lease": lease.token,
         }
-        if fences.count(fences[0]) == len(items) == results.count(None):
-            found = await self._run("settle_plain", **given, fence=fences[0])
+        if rows.claimed_alike(items):
+            found = await self._run("settle_plain", **given, fence=items[0].hold.fence)
         else:
-            given |= {"fences": _array([str(fence) for fence in fences]), "results": _text(results)}
-            found = await self._run("settle_succeeded", **given)
+            fences, results = [str(item.hold.fence) for item in items], [item.result for item in items]
+            found = await self._run("settle_succeeded", **given, fences=_array(fences), results=_text(results))
         return {row[0] for row in found}
 
     async def _settle_others(self, settlements: Sequence[Settlement], expired_only: bool) -> set[str]:

@@ -18,4 +18,4 @@ where ctid = any(array(select place from picked))
 returning
     id::text, lane, payload, attempt, crashes, fence,
     date_part('epoch', ready_at), date_part('epoch', now() - created_at), date_part('epoch', not_after - now()),
-    unique_key, options
+    unique_key, options, null
