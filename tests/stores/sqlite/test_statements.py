@@ -19,8 +19,8 @@ HOT = [
 ]  # fmt: skip
 # Steps of a jump along an index, rows handed over, and an index that holds only what is wanted.
 ALLOWED = (
-    "SCAN active", "SCAN owners", "SCAN CONSTANT ROW", "SCAN kept", "SCAN json_each", "SCAN carray", "SCAN r VIRTUAL TABLE",
-    "SCAN quota VIRTUAL TABLE",
+    "SCAN active", "SCAN owners", "SCAN CONSTANT ROW", "SCAN kept", "SCAN json_each", "SCAN carray",
+    "SCAN r VIRTUAL TABLE", "SCAN quota VIRTUAL TABLE",
     "SCAN (subquery", "SCAN waiting", "SCAN due", "SCAN following", "SCAN held USING INDEX idempotency_active",
 )  # fmt: skip
 
