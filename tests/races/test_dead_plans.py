@@ -13,7 +13,7 @@ from fairlead.stores.postgres.store import SHARD
 from tests.conftest import migrate_now
 from tests.support.postgres import DatabaseServer
 
-pytestmark = pytest.mark.postgres
+pytestmark = [pytest.mark.postgres, pytest.mark.xdist_group("dead_plans")]  # loaded once, in one process
 
 JOBS = 60_000
 FEW = 100

@@ -16,7 +16,7 @@ from tests.contract.making import new_lease
 from tests.races.test_plans import scans_of_job
 from tests.support.postgres import DatabaseServer
 
-pytestmark = pytest.mark.postgres
+pytestmark = [pytest.mark.postgres, pytest.mark.xdist_group("limit_plans")]  # loaded once, in one process
 
 BACKLOG = 100_000
 RUNNING = 20

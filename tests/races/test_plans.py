@@ -16,7 +16,7 @@ from tests.conftest import migrate_now
 from tests.contract.making import LANE, ended, new_lease
 from tests.support.postgres import DatabaseServer
 
-pytestmark = pytest.mark.postgres
+pytestmark = [pytest.mark.postgres, pytest.mark.xdist_group("plans")]  # loaded once, in one process
 
 JOBS = 100_000
 FEW = 200
