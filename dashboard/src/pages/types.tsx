@@ -15,6 +15,7 @@ interface JobType {
   place: string; // the pool that new jobs go to
   runs: Spread | null; // of the last day; null also for a key of one tenant
   histogram: Bar[] | null;
+  timeout: number | null; // seconds after which a run is stopped
   retries: Record<string, number[]>; // by class of failure: seconds after which each attempt is expected to start
 }
 
@@ -42,6 +43,10 @@ export function Types() {
               <p class="faint">No runs were measured in the last day.</p>
             )}
             <h3>Attempts</h3>
+            <p class="faint">
+              {type.timeout === null ? "A run is never stopped." : `A run is stopped after ${duration(type.timeout)}.`}
+              {type.settings.usual_retry === true && ` How often it is tried is up to the pool ${type.place}.`}
+            </p>
             <Retries retries={type.retries} />
             <History name={type.name} />
             <details>
