@@ -34,7 +34,7 @@ const PAGES: Page[] = [
   { path: "/jobs", name: "Jobs" },
   { path: "/dead-letters", name: "Dead letters" },
   { path: "/tenants", name: "Tenants" },
-  { path: "/schedules", name: "Schedules", everywhere: true },
+  { path: "/schedules", name: "Schedules" },
   { path: "/workers", name: "Workers", everywhere: true },
   { path: "/guards", name: "Breakers and limits", everywhere: true },
   { path: "/types", name: "Types" },
@@ -129,7 +129,7 @@ function Content({ place, session }: { place: Place; session: Session }) {
   if (first === "tenants" && second) return <TenantPage name={decoded(second)} operates={commands} oversees={session.tenant === null} />;
   if (first === "tenants") return <Tenants operates={commands} />;
   if (first === "settings") return <Settings operates={operates} keys={may("admin")} />;
-  if (first === "schedules") return <Schedules operates={operates} />;
+  if (first === "schedules") return <Schedules operates={operates} tenant={session.tenant} />;
   if (first === "guards") return <Guards operates={operates} />;
   if (first === "types") return <Types />;
   if (first === "audit") return <Audit place={place} />;
