@@ -98,7 +98,7 @@ def test_a_tenants_key_sees_its_own_and_nothing_else(visit: Visit, site: Site) -
     expect(page.locator("tbody")).to_contain_text("seen")
     expect(page.locator("tbody")).not_to_contain_text("hidden")
     pages = page.get_by_role("navigation").get_by_role("link")
-    expect(pages).to_have_text(["Jobs", "Dead letters", "Tenants", "Schedules", "Types"])
+    expect(pages).to_have_text(["Jobs", "Dead letters", "Tenants", "Schedules", "Callbacks", "Types"])
     pages.filter(has_text="Tenants").click()
     expect(row_of(page, "Tenants", "seen")).to_have_count(1)
     expect(page.locator("main")).not_to_contain_text("hidden")
@@ -130,7 +130,7 @@ def test_a_key_that_only_reads_has_no_buttons(visit: Visit, site: Site) -> None:
     key = site.post("/v1/keys", {"name": "watcher", "scopes": ["read"]})["key"]
     page = visit("/", key=key)
     expect(page.get_by_role("link", name="Audit")).to_have_count(0)
-    for place in ("/jobs?state=scheduled", "/tenants", "/schedules", "/workers", "/guards", "/settings"):
+    for place in ("/jobs?state=scheduled", "/tenants", "/schedules", "/callbacks", "/workers", "/guards", "/settings"):
         page.goto(f"{site.address}/dashboard{place}")
         expect(page.locator("main h1")).to_be_visible()
         expect(page.get_by_text("Loading…")).to_have_count(0)

@@ -70,7 +70,7 @@ function Detail({ job, operates, refresh }: { job: JobDetail; operates: boolean;
         </div>
         <div class="panel">
           <h2>Result</h2>
-          {job.state === "succeeded" ? <Json value={job.result} label="Result" /> : <p class="faint">None yet.</p>}
+          {job.state === "succeeded" ? <Json value={job.result} label="Result" /> : <p class="faint">{LIVE.includes(job.state) ? "None yet." : "None."}</p>}
         </div>
       </section>
       <Timeline job={job} />
@@ -211,7 +211,7 @@ function Why({ id }: { id: string }) {
 
 function Facts({ job }: { job: JobDetail }) {
   const facts: [string, preact.ComponentChildren][] = [
-    ["Tenant", job.tenant],
+    ["Tenant", <Link to={`/tenants/${encodeURIComponent(job.tenant)}`}>{job.tenant}</Link>],
     ["Pool", job.pool],
     ["Priority", job.priority],
     ["Attempt", `${job.attempt}${job.crashes ? `, ${job.crashes} lost workers` : ""}`],
@@ -223,6 +223,7 @@ function Facts({ job }: { job: JobDetail }) {
     ["Idempotency key", job.idempotency_key ?? "–"],
     ["Replays", String(job.replays)],
   ];
+  if (job.callback) facts.push(["Tells when it ends", <Link to="/callbacks">{job.callback}</Link>]);
   if (job.parent) facts.push(["Parent", <Link to={`/jobs/${job.parent}`}>{job.parent}</Link>]);
   return (
     <dl class="facts panel">

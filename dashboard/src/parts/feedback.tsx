@@ -30,7 +30,7 @@ export interface Field {
   name: string;
   label: string;
   value?: string | number | null;
-  kind?: "text" | "number" | "area" | "choice";
+  kind?: "text" | "number" | "area" | "choice" | "several"; // the value of several has commas between its words
   choices?: readonly (readonly [string, string])[];
   hint?: string;
   required?: boolean;
@@ -128,8 +128,26 @@ function firstValues(fields: Field[]): Values {
   return Object.fromEntries(fields.map((field) => [field.name, String(field.value ?? "")]));
 }
 
+// Any number of choices, each a box to tick.
+function Boxes({ field, value, change }: { field: Field; value: string; change: (value: string) => void }) {
+  const on = severalOf(value);
+  const turn = (word: string) => change((on.includes(word) ? on.filter((one) => one !== word) : [...on, word]).join(","));
+  return (
+    <fieldset class="field whole">
+      <legend>{field.label}</legend>
+      {field.choices?.map(([word, words]) => (
+        <label key={word} class="inline">
+          <input type="checkbox" checked={on.includes(word)} onChange={() => turn(word)} />
+          {words}
+        </label>
+      ))}
+    </fieldset>
+  );
+}
+
 function FieldInput({ field, value, change }: { field: Field; value: string; change: (value: string) => void }) {
   const hint = useId();
+  if (field.kind === "several") return <Boxes field={field} value={value} change={change} />;
   const described = field.hint ? hint : undefined;
   return (
     <div class={field.kind === "area" ? "field whole" : "field"}>
@@ -178,6 +196,10 @@ function FieldInput({ field, value, change }: { field: Field; value: string; cha
 // What a field of a form says: nothing is null, and a number is one.
 export function numberOf(text: string | undefined): number | null {
   return text === undefined || text.trim() === "" ? null : Number(text);
+}
+
+export function severalOf(text: string | undefined): string[] {
+  return (text ?? "").split(",").filter(Boolean);
 }
 
 export function textOf(text: string | undefined): string | null {

@@ -17,6 +17,7 @@ export function When({ at }: { at: string | null | undefined }) {
 
 export function ago(at: string, now = Date.now()): string {
   const seconds = (now - Date.parse(at)) / 1000;
+  if (Math.abs(seconds) < 1) return "just now";
   return seconds >= 0 ? `${duration(seconds)} ago` : `in ${duration(-seconds)}`;
 }
 
