@@ -120,7 +120,7 @@ function MakeKey({ refresh }: { refresh: () => void }) {
               { name: "scope", label: "Scope", kind: "choice", choices: SCOPES, value: "enqueue" },
               { name: "tenant", label: "Tenant", hint: "Empty: all tenants. A key of a tenant sees only its own." },
               { name: "days", label: "Days until it ends", kind: "number", min: 0, hint: "Empty: it does not end by itself." },
-              { name: "rate", label: "Requests a second", kind: "number", min: 0, hint: "Empty: the server's usual bound." },
+              { name: "rate", label: "Requests a second", kind: "number", min: 0, hint: "Empty: the server's usual bound. Each server process counts for itself." },
             ],
             run: make,
             done: refresh,
