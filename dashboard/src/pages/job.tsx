@@ -194,12 +194,15 @@ function Why({ id }: { id: string }) {
   return (
     <section class="panel why">
       <h2>Why it is where it is</h2>
-      <p>{found.data.summary}</p>
-      <ul>
-        {found.data.reasons.map((reason) => (
-          <li key={reason.code}>{reason.words}</li>
-        ))}
-      </ul>
+      {found.data.reasons.length < 2 ? (
+        <p>{found.data.summary}</p>
+      ) : (
+        <ul>
+          {found.data.reasons.map((reason) => (
+            <li key={reason.code}>{reason.words}</li>
+          ))}
+        </ul>
+      )}
       {found.data.estimated_start && (
         <p class="faint">
           Expected to start <When at={found.data.estimated_start} />.
@@ -309,7 +312,7 @@ function runsOf(job: JobDetail): Run[] {
 function Timeline({ job }: { job: JobDetail }) {
   return (
     <section class="panel">
-      <h2>Timeline</h2>
+      <h2>Timeline, in UTC</h2>
       <ol class="timeline">
         {job.timeline.map((moment, at) => (
           <li key={at}>

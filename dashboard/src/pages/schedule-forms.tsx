@@ -54,6 +54,7 @@ export function AddSchedule({ tenant }: { tenant: string | null }) {
   const types = useRead<{ types: JobType[] }>("/v1/types");
   const refresh = useRefresh();
   const names = (types.data?.types ?? []).map((type) => [type.name, type.name] as const);
+  if (types.data && names.length === 0) return <p class="faint">A schedule can be added once a worker or a server has registered the types of your app.</p>;
   return (
     <ActionButton
       disabled={names.length === 0}

@@ -18,7 +18,7 @@ export function Schedules({ operates, tenant }: { operates: boolean; tenant: str
           <AddSchedule tenant={tenant} />
         </div>
       )}
-      {found.data.schedules.length === 0 && <Empty>No schedules: declare them in code, or add one here or with `fairlead schedules add`.</Empty>}
+      {found.data.schedules.length === 0 && <Empty>{"No schedules: declare them in code, or add one here or with `fairlead schedules add`."}</Empty>}
       <ul class="cards">
         {found.data.schedules.map((schedule) => (
           <Card key={schedule.name} schedule={schedule} operates={operates} tenant={tenant} />
@@ -37,7 +37,7 @@ function Card({ schedule, operates, tenant }: { schedule: Schedule; operates: bo
       </h2>
       <p>
         <code>{schedule.expression}</code> <span class="faint">{schedule.tz}</span> → <Link to={`/jobs?${new URLSearchParams({ type: schedule.type }).toString()}`}>{schedule.type}</Link>{" "}
-        <span class="faint">for {schedule.tenant}</span>
+        <span class="faint">for the tenant {schedule.tenant}</span>
       </p>
       <p>
         {schedule.state === "active" && next ? (

@@ -15,13 +15,18 @@ export function Failure({ error }: { error: unknown }) {
   const text = error instanceof Error ? error.message : String(error);
   return (
     <p class="failure" role="alert">
-      {text}
+      {withCode(text)}
     </p>
   );
 }
 
 export function Empty({ children }: { children: ComponentChildren }) {
-  return <p class="empty">{children}</p>;
+  return <p class="empty">{typeof children === "string" ? withCode(children) : children}</p>;
+}
+
+// What stands between backticks is a command to type.
+export function withCode(text: string): ComponentChildren {
+  return text.split("`").map((part, at) => (at % 2 === 1 ? <code key={at}>{part}</code> : part));
 }
 
 export type Values = Record<string, string>;
@@ -92,7 +97,7 @@ function Dialog({ question, close }: { question: Question; close: () => void }) 
     <dialog ref={element} onClose={close} aria-labelledby="dialog-title" class={(question.fields?.length ?? 0) > MANY ? "wide" : ""}>
       <form onSubmit={run}>
         <h2 id="dialog-title">{question.title}</h2>
-        <div class="what">{question.what}</div>
+        <div class="what">{typeof question.what === "string" ? withCode(question.what) : question.what}</div>
         <div class="fields">
           {question.fields?.map((field) => (
             <Fragment key={field.name}>
