@@ -23,7 +23,7 @@ export function ago(at: string, now = Date.now()): string {
 
 export function duration(seconds: number): string {
   if (seconds < 0.00005) return "0 ms";
-  if (seconds < 0.01) return `${(seconds * 1000).toFixed(1)} ms`;
+  if (seconds < 0.01) return `${Number((seconds * 1000).toFixed(1))} ms`;
   if (seconds < 1) return `${Math.round(seconds * 1000)} ms`;
   if (seconds < 60) return `${Number(seconds.toFixed(seconds < 10 ? 1 : 0))} s`;
   if (seconds < 3600) return twoOf(Math.floor(seconds / 60), "min", Math.floor(seconds % 60), "s");
