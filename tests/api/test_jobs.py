@@ -7,6 +7,9 @@ from typing import Any
 
 import pytest
 
+from fairlead.control.admission import set_overload
+from fairlead.control.audit import Operator
+from fairlead.core.admission import overload
 from fairlead.core.states import State
 from tests.api.conftest import LANE, Api
 from tests.contract.making import claim_one, failed, new_lease, worker_info
@@ -33,11 +36,32 @@ async def test_a_job_is_there_when_the_answer_comes(any_api: Api) -> None:
     assert answer.headers["location"] == f"/v1/jobs/{document['id']}"
     assert document == {
         "id": document["id"], "type": "mail", "tenant": "acme", "pool": "short", "priority": "high", "state": "ready",
-        "duplicate": False, "estimated_start": None,
+        "duplicate": False, "shed": False, "deferred": None, "estimated_start": None,
     }  # fmt: skip
     found = await read(any_api, document["id"])
     assert (found["payload"], found["state"], found["priority"]) == ({"to": "ann"}, "ready", "high")
     assert [(moment["what"], moment["state"]) for moment in found["timeline"]] == [("enqueued", "ready")]
+
+
+async def test_an_overload_is_told_to_whom_it_concerns(any_api: Api) -> None:
+    low = {"type": "mail", "payload": {"to": "ann"}, "tenant": "acme", "priority": "low"}
+    await set_overload(any_api.store, overload(0, "shed", "default", "5m"), Operator("tests"))
+    shed = await any_api.call("POST", "/v1/jobs", json=low)
+    told = shed.json()
+    assert (shed.status_code, told["shed"], told["state"], told["estimated_start"]) == (200, True, None, None)
+    assert "location" not in shed.headers
+    batch = await any_api.call("POST", "/v1/jobs/batch", json={"jobs": [low, {**low, "priority": "high"}]})
+    results = batch.json()["results"]
+    assert [(item["status"], item["job"]["shed"]) for item in results] == [(200, True), (202, False)]
+    for gone in (told["id"], results[0]["job"]["id"]):
+        assert (await any_api.call("GET", f"/v1/jobs/{gone}")).status_code == 404
+
+
+async def test_a_job_that_was_put_off_says_so(any_api: Api) -> None:
+    await set_overload(any_api.store, overload(0, "defer", "default", "5m"), Operator("tests"))
+    body = {"type": "mail", "payload": {"to": "ann"}, "tenant": "acme", "priority": "low"}
+    told = (await any_api.call("POST", "/v1/jobs", json=body)).json()
+    assert (told["state"], told["deferred"], told["shed"]) == ("scheduled", 300.0, False)
 
 
 async def test_every_option_reaches_the_job(any_api: Api) -> None:

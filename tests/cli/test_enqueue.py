@@ -22,7 +22,7 @@ async def greet(name: str) -> str:
 async def remind(day: date) -> None:
     pass
 """
-KEYS = {"id", "type", "tenant", "state", "duplicate", "result", "error"}
+KEYS = {"id", "type", "tenant", "state", "duplicate", "deferred", "result", "error"}
 
 
 def read(run: Run, url: str, job_id: str) -> dict[str, Any]:
@@ -208,3 +208,13 @@ def test_a_wait_that_ends_too_soon_still_tells_the_id(run: Run, shop: Shop) -> N
     assert result.exit_code == 1
     assert json.loads(result.stdout)["state"] == "ready"
     assert json.loads(result.stderr)["error"]["code"] == "JOB_NOT_DONE"
+
+
+def test_a_job_that_an_overload_sheds_is_an_error_and_one_that_it_defers_is_told(run: Run, any_shop: Shop) -> None:
+    overload = ("backpressure", "overload", "--waiting", "0", "--database", any_shop.url, "--action")
+    assert run(*overload, "shed").exit_code == 0
+    error = refused(run, any_shop.url, "greet", '{"name": "a"}', "--priority", "low")
+    assert (error["code"], "was shed" in error["message"]) == ("JOB_FAILED", True)
+    assert run(*overload, "defer", "--delay", "5m").exit_code == 0
+    told = run("enqueue", "greet", '{"name": "a"}', "--priority", "low", "--database", any_shop.url)
+    assert "scheduled (put off for 5m: the system is overloaded)" in told.stdout

@@ -30,6 +30,9 @@ from fairlead import (
 )
 from fairlead.api.problems import Problem
 from fairlead.client import http
+from fairlead.control.admission import set_overload
+from fairlead.control.audit import Operator
+from fairlead.core.admission import overload
 from fairlead.core.apikey import ApiKey
 from fairlead.core.progress import RunReport
 from tests.api.conftest import LANE, MEMORY, Api, mail_app, open_api
@@ -71,6 +74,16 @@ async def client(api: Api) -> AsyncIterator[HTTPClient]:
     """A client of it."""
     async with client_of(api) as made:
         yield made
+
+
+@pytest.mark.parametrize("action", ["shed", "defer"])
+async def test_an_overload_is_told_as_in_process(api: Api, client: HTTPClient, action: str) -> None:
+    await set_overload(api.store, overload(0, action, "default", "5m"), Operator("tests"))
+    job = await client.enqueue("mail", {"to": "ann"}, priority="low")
+    assert (job.shed, job.deferred) == ((True, None) if action == "shed" else (False, 300.0))
+    if job.shed:
+        with pytest.raises(JobFailed, match="shed"):
+            await job.wait()
 
 
 async def test_a_job_is_read_as_in_process(api: Api, client: HTTPClient) -> None:

@@ -15,7 +15,7 @@ from fairlead.client.client import Client
 from fairlead.client.job import Job
 from fairlead.config import Settings
 from fairlead.control.submit import submit_registered
-from fairlead.core.durations import seconds
+from fairlead.core.durations import seconds, words
 from fairlead.core.model import JobRecord, Priority, Scope
 from fairlead.core.retry import Retry
 from fairlead.errors import ConfigError, JobError, JobNotFound, PayloadError, StoreError
@@ -168,6 +168,8 @@ async def _submit_declared(
 async def _follow(job: Job, wait: float | None, as_json: bool) -> None:
     """Wait if asked to, and print the job whatever became of it before an error ends the command."""
     failure: JobError | None = None
+    if job.shed:
+        await job.wait()  # says that there is nothing to wait for
     try:
         if wait is not None:
             await job.wait(wait)
@@ -186,9 +188,15 @@ def _print(job: Job, record: JobRecord, as_json: bool) -> None:
     if as_json:
         show_json(_document(job, record))
         return
-    show(record.id, state_cell(record.state), "(was there before)" if job.duplicate else "", wrap=False)
+    show(record.id, state_cell(record.state), _note(job), wrap=False)
     if record.result is not None:
         show(plain(record.result), wrap=False)
+
+
+def _note(job: Job) -> str:
+    if job.deferred is not None:
+        return f"(put off for {words(job.deferred)}: the system is overloaded)"
+    return "(was there before)" if job.duplicate else ""
 
 
 def _document(job: Job, record: JobRecord) -> dict[str, Any]:
@@ -198,6 +206,7 @@ def _document(job: Job, record: JobRecord) -> dict[str, Any]:
         "tenant": record.tenant,
         "state": record.state.value,
         "duplicate": job.duplicate,
+        "deferred": job.deferred,
         "result": json_value(record.result),
         "error": error_document(record.error),
     }

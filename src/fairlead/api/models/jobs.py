@@ -101,8 +101,14 @@ class Submitted(Outgoing):
     tenant: str
     pool: str
     priority: PriorityWord
-    state: State
+    state: State | None = Field(description="Null where the job was shed.")
     duplicate: bool
+    shed: bool = Field(
+        description="Not stored, never to run: the system is overloaded, and that is its policy."
+    )
+    deferred: float | None = Field(
+        description="Seconds that an overload has put it off; else null."
+    )
     estimated_start: datetime | None = Field(description="Null where it cannot be told: no worker would take it now.")
 
 
