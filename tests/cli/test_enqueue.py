@@ -22,7 +22,7 @@ async def greet(name: str) -> str:
 async def remind(day: date) -> None:
     pass
 """
-KEYS = {"id", "type", "tenant", "state", "duplicate", "deferred", "result", "error"}
+KEYS = {"id", "type", "tenant", "state", "duplicate", "deferred", "estimated_start", "result", "error"}
 
 
 def read(run: Run, url: str, job_id: str) -> dict[str, Any]:
@@ -218,3 +218,14 @@ def test_a_job_that_an_overload_sheds_is_an_error_and_one_that_it_defers_is_told
     assert run(*overload, "defer", "--delay", "5m").exit_code == 0
     told = run("enqueue", "greet", '{"name": "a"}', "--priority", "low", "--database", any_shop.url)
     assert "scheduled (put off for 5m: the system is overloaded)" in told.stdout
+
+
+def test_a_policy_and_a_parent_are_options_too(run: Run, any_shop: Shop) -> None:
+    parent = submitted(run, any_shop.url, "greet", '{"name": "a"}')["id"]
+    policy = '{"backoff": "fixed", "first": "10s", "attempts": 3, "jitter": "none"}'
+    job = submitted(run, any_shop.url, "greet", '{"name": "a"}', "--retry", policy, "--parent", parent)
+    assert job["parent"] == parent
+    assert job["options"]["retry"] == {"backoff": "fixed", "first": 10.0, "attempts": 3, "jitter": "none"}
+    for wrong in ("3", "{", '{"tries": 3}', '{"attempts": 0}'):
+        error = refused(run, any_shop.url, "greet", '{"name": "a"}', "--retry", wrong, code=2)
+        assert "is not a retry policy" in error["message"]

@@ -3,11 +3,13 @@
 import inspect
 import sys
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 
 import httpx2
 import pytest
+from pydantic_core import from_json
 
 from fairlead import (
     AccessDenied,
@@ -23,6 +25,7 @@ from fairlead import (
     JobNotFound,
     Priority,
     RequestRefused,
+    Retry,
     State,
     StoreUnavailable,
     UnknownCallback,
@@ -36,7 +39,7 @@ from fairlead.core.admission import overload
 from fairlead.core.apikey import ApiKey
 from fairlead.core.progress import RunReport
 from tests.api.conftest import LANE, MEMORY, Api, mail_app, open_api
-from tests.contract.making import claim_one, new_lease
+from tests.contract.making import claim_one, new_lease, worker_info
 from tests.support.serving import served
 
 
@@ -84,6 +87,23 @@ async def test_an_overload_is_told_as_in_process(api: Api, client: HTTPClient, a
     if job.shed:
         with pytest.raises(JobFailed, match="shed"):
             await job.wait()
+
+
+async def test_retry_policies_travel(api: Api, client: HTTPClient) -> None:
+    policy = Retry.exponential("2s", factor=3, attempts=4, jitter="none")
+    job = await client.enqueue("mail", {"to": "ann"}, retry=policy, exact=True)
+    record = await api.app.read(job.id)
+    assert Retry(**from_json(record.options or "")["retry"]) == policy
+    with pytest.raises(ConfigError, match="function"):
+        await client.enqueue("mail", {"to": "ann"}, retry=Retry(backoff=lambda attempt: 1))
+
+
+async def test_a_start_is_estimated_as_in_process(api: Api, client: HTTPClient) -> None:
+    job = await client.enqueue("mail", {"to": "ann"}, run_in="5m")
+    assert await job.estimated_start() is None
+    await api.store.register_worker(replace(worker_info(new_lease().owner), pools=("short",)), 60.0)
+    start = await job.estimated_start()
+    assert start == (await job.read()).run_at == (await api.app.explain(job.id)).estimated_start
 
 
 async def test_a_job_is_read_as_in_process(api: Api, client: HTTPClient) -> None:

@@ -10,7 +10,7 @@ import typer
 
 from fairlead.app import App
 from fairlead.cli.loading import Database, Json, load_app, opened, settings_for
-from fairlead.cli.output import error_document, json_value, plain, show, show_json, state_cell
+from fairlead.cli.output import error_document, json_moment, json_value, moment, plain, show, show_json, state_cell
 from fairlead.client.client import Client
 from fairlead.client.job import Job
 from fairlead.config import Settings
@@ -18,6 +18,7 @@ from fairlead.control.submit import submit_registered
 from fairlead.core.durations import seconds, words
 from fairlead.core.model import JobRecord, Priority, Scope
 from fairlead.core.retry import Retry
+from fairlead.core.states import State
 from fairlead.errors import ConfigError, JobError, JobNotFound, PayloadError, StoreError
 from fairlead.handlers.options import Options
 
@@ -47,6 +48,14 @@ def parse_priority(text: str) -> Priority:
         return Priority.parse(text)
     except ConfigError as error:
         raise typer.BadParameter(str(error)) from None
+
+
+def parse_retry(text: str) -> Retry:
+    """A policy from JSON that names its parts, as a usage error where it is none."""
+    try:
+        return Retry(**json.loads(text))
+    except (ConfigError, TypeError, ValueError) as error:
+        raise typer.BadParameter(f"{text!r:.200} is not a retry policy: {error}") from None
 
 
 def _span(help_text: str) -> Any:
@@ -85,6 +94,15 @@ def enqueue(
     window: Annotated[float | None, _span("How long the scope window lasts.")] = None,
     timeout: Annotated[float | None, _span("The longest that one attempt may take.")] = None,
     attempts: Annotated[int | None, typer.Option(min=1, max=1000, help="How often it is tried.")] = None,
+    retry: Annotated[
+        Retry | None,
+        typer.Option(
+            parser=parse_retry,
+            metavar="JSON",
+            help='A retry policy of its own, like {"backoff": "fixed", "first": "10s", "attempts": 3}.',
+        ),
+    ] = None,
+    parent: Annotated[str | None, typer.Option(metavar="ID", help="The job that it belongs to.")] = None,
     callback: Annotated[
         str | None, typer.Option(metavar="NAME", help="The callback endpoint that is told how it ends.")
     ] = None,
@@ -98,6 +116,8 @@ def enqueue(
     """
     if run_in is not None and run_at is not None:
         raise typer.BadParameter("--run-in and --run-at exclude each other; give one of them")
+    if attempts is not None and retry is not None:
+        raise typer.BadParameter("--attempts and --retry exclude each other; a policy has attempts of its own")
     options = Options(
         tenant=tenant,
         priority=Priority.DEFAULT if priority is None else priority,
@@ -107,7 +127,9 @@ def enqueue(
         not_after=not_after,
         exact=exact,
         timeout=timeout,
+        retry=retry,
         callback=callback,
+        parent=parent,
     )
     options = _with_key(options, key, scope, window)
     arguments = read_payload(payload)
@@ -179,16 +201,18 @@ async def _follow(job: Job, wait: float | None, as_json: bool) -> None:
         failure = error
     except StoreError as error:
         raise type(error)(f"job {job.id} is stored, but it cannot be followed: {error}") from error
-    _print(job, await job.read(), as_json)
+    _print(job, await job.read(), await job.estimated_start(), as_json)
     if failure:
         raise failure
 
 
-def _print(job: Job, record: JobRecord, as_json: bool) -> None:
+def _print(job: Job, record: JobRecord, start: datetime | None, as_json: bool) -> None:
     if as_json:
-        show_json(_document(job, record))
+        show_json(_document(job, record, start))
         return
     show(record.id, state_cell(record.state), _note(job), wrap=False)
+    if record.state is State.SCHEDULED and start is not None:
+        show(f"  expected to start at {moment(start)}", wrap=False)
     if record.result is not None:
         show(plain(record.result), wrap=False)
 
@@ -199,7 +223,7 @@ def _note(job: Job) -> str:
     return "(was there before)" if job.duplicate else ""
 
 
-def _document(job: Job, record: JobRecord) -> dict[str, Any]:
+def _document(job: Job, record: JobRecord, start: datetime | None) -> dict[str, Any]:
     return {
         "id": record.id,
         "type": record.type,
@@ -207,6 +231,7 @@ def _document(job: Job, record: JobRecord) -> dict[str, Any]:
         "state": record.state.value,
         "duplicate": job.duplicate,
         "deferred": job.deferred,
+        "estimated_start": json_moment(start),
         "result": json_value(record.result),
         "error": error_document(record.error),
     }

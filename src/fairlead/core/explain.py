@@ -6,6 +6,7 @@ the order in which people should read it.
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Any
 
 from fairlead.core.admission import deferred_of
@@ -13,7 +14,7 @@ from fairlead.core.controls import Controls
 from fairlead.core.durations import words
 from fairlead.core.gates import why_closed
 from fairlead.core.hindrance import BudgetFacts, LimitFacts, ShareFacts
-from fairlead.core.model import JobRecord, Lane, WorkerRecord
+from fairlead.core.model import JobRecord, Lane, WorkerRecord, instant
 from fairlead.core.states import FINAL, State
 
 MOST_AHEAD = 10_000
@@ -70,6 +71,11 @@ class Explanation:
     def summary(self) -> str:
         """The reasons as one text."""
         return "; ".join(reason.words for reason in self.reasons)
+
+    @property
+    def estimated_start(self) -> datetime | None:
+        """When the job should start; None where that cannot be told, and for one that has started."""
+        return instant(self.expected_start)
 
 
 Check = Callable[[Facts], "Reason | Iterable[Reason] | None"]

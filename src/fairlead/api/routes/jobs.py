@@ -46,8 +46,8 @@ from fairlead.control.dead_letters import DeadLetter, show
 from fairlead.control.outlook import explain_job
 from fairlead.control.submit import prepare
 from fairlead.core.cancel import GRACE, MOST_GRACE
-from fairlead.core.model import Enqueued, JobFilter, NewJob, Priority, instant
-from fairlead.core.states import State
+from fairlead.core.model import Enqueued, JobFilter, NewJob, Priority
+from fairlead.core.states import PENDING, State
 from fairlead.core.trace import parse_traceparent
 from fairlead.errors import FairleadError, JobNotFound
 
@@ -204,7 +204,7 @@ async def explain(job_id: JobId, caller: Reader) -> ExplanationDocument:
         state=explanation.state,
         summary=explanation.summary,
         reasons=reasons,
-        estimated_start=instant(explanation.expected_start),
+        estimated_start=explanation.estimated_start,
     )
 
 
@@ -240,15 +240,16 @@ async def _result(caller: Caller, job: NewJob, became: Enqueued) -> dict[str, An
 
 async def _submitted(caller: Caller, job: NewJob, became: Enqueued) -> dict[str, Any]:
     """What is said of an accepted job; of one that was there before, as it is now; a shed one has no state."""
-    lane, state, pool, priority = job.lane, job.state, job.lane.pool, job.lane.priority
+    lane, state, pool, priority, run_at = job.lane, job.state, job.lane.pool, job.lane.priority, job.run_at
     if became.duplicate:
         record = await caller.store.read(became.id)
         if record is None:
             raise JobNotFound(f"job {became.id} held the idempotency key and was removed meanwhile; submit again")
         lane = lane._replace(type=record.type, pool=record.pool, priority=record.priority)
-        state, pool, priority = record.state, record.pool, record.priority
-    outlook = caller.service.outlook
-    start = None if became.shed else await outlook.expected_start(lane, job.delay, job.run_at)
+        state, pool, priority, run_at = record.state, record.pool, record.priority, record.run_at.timestamp()
+    start = None
+    if not became.shed and state in PENDING:
+        start = await caller.service.outlook.expected_start(lane, job.delay, run_at)
     return {
         "id": became.id,
         "type": lane.type,
