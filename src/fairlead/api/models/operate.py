@@ -43,6 +43,7 @@ class AlertDocument(Outgoing):
 
     level: Level
     code: str
+    about: str | None = Field(description="The pool, type, breaker or pause; null where it is about the system.")
     sentence: str
     hint: str
 
