@@ -241,3 +241,11 @@ async def test_a_parameter_that_comes_twice_is_refused_unless_it_may(api: Api) -
     assert (twice.status_code, twice.json()["code"]) == (422, "REPEATED_PARAMETER")
     assert (await api.call("GET", "/v1/jobs?state=ready&state=dead")).status_code == 200
     assert (await api.call("GET", "/v1/jobs?tenants=acme")).json()["code"] == "UNKNOWN_PARAMETER"
+
+
+async def test_a_process_that_stops_is_not_ready(api: Api) -> None:
+    assert (await api.http.get("/readyz")).status_code == 200
+    api.asgi.state.service.why_not_ready = lambda: "stopping"
+    stopping = await api.http.get("/readyz")
+    assert (stopping.status_code, stopping.json()) == (503, {"status": "stopping"})
+    assert (await api.http.get("/healthz")).status_code == 200

@@ -14,7 +14,7 @@ from fairlead.core.controls import Controls
 from fairlead.core.durations import words
 from fairlead.core.gates import why_closed
 from fairlead.core.hindrance import BudgetFacts, LimitFacts, ShareFacts
-from fairlead.core.model import JobRecord, Lane, WorkerRecord, instant
+from fairlead.core.model import ACTIVE, JobRecord, Lane, WorkerRecord, instant
 from fairlead.core.states import FINAL, State
 
 MOST_AHEAD = 10_000
@@ -92,9 +92,7 @@ def explain(facts: Facts, checks: Iterable[Check] | None = None) -> Explanation:
 
 def serves(worker: WorkerRecord, lane: Lane) -> bool:
     """Whether a worker takes jobs of this lane, as far as its registration tells."""
-    return (
-        worker.live and worker.state == "active" and lane.pool in worker.info.pools and lane.type in worker.info.types
-    )
+    return worker.live and worker.state == ACTIVE and lane.pool in worker.info.pools and lane.type in worker.info.types
 
 
 def expected_start(

@@ -8,6 +8,8 @@ from typing import Any
 from fairlead.core.audit import AuditEntry
 from fairlead.core.failure import FailureClass
 from fairlead.core.model import (
+    ACTIVE,
+    DRAINING,
     AttemptRecord,
     CancelRequest,
     Claim,
@@ -260,4 +262,6 @@ def worker_of(row: Row) -> WorkerRecord:
     info = WorkerInfo(
         row[0], row[1], row[2], tuple(json.loads(row[3])), tuple(json.loads(row[4])), row[5], row[6]
     )  # fmt: skip
-    return WorkerRecord(info, started, row[9], row[7], json.loads(row[10]))
+    report = json.loads(row[10])
+    state = DRAINING if report.pop(DRAINING, 0) and row[7] == ACTIVE else row[7]
+    return WorkerRecord(info, started, row[9], state, report)

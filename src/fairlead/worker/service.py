@@ -13,7 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 from fairlead.client.wakeups import Waker
 from fairlead.config import Settings
-from fairlead.core.model import Ending, Settlement, WorkerInfo
+from fairlead.core.model import DRAINING, Ending, Settlement, WorkerInfo
 from fairlead.core.recycle import is_worn
 from fairlead.core.settle import is_followed
 from fairlead.core.states import State
@@ -53,7 +53,7 @@ STOP_GRACE = 2.0
 MOST_UNSETTLED = 5_000
 SOON = 60.0
 SUCCEEDED = State.SUCCEEDED
-DIRECTIONS = {"draining": None, "stopping": 0.0}  # the seconds that what runs may take, None as the settings say
+DIRECTIONS = {DRAINING: None, "stopping": 0.0}  # the seconds that what runs may take, None as the settings say
 WAITING = (State.RETRYING, State.SCHEDULED)
 
 
@@ -130,6 +130,7 @@ class Worker:
         until = time.monotonic() + (self._settings.drain if drain is None else drain)
         self._drain_until = until if self._drain_until is None else min(until, self._drain_until)
         self._stop_asked = True
+        self.reports.hint("")
         self._alert()
 
     async def run(self) -> None:
@@ -279,7 +280,7 @@ class Worker:
     def _figures(self) -> dict[str, int]:
         ended = {state.value: count for state, count in self._counts.items()}
         now = {"running": len(self.slots.running), "lost_threads": len(self.slots.lost)}
-        return {**ended, **now, "refused": self._settler.refused}
+        return {**ended, **now, "refused": self._settler.refused, **({DRAINING: 1} if self._stop_asked else {})}
 
     def _follow(self, direction: str | None) -> None:
         """Do what an operator wants this worker to do."""
