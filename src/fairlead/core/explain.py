@@ -12,7 +12,7 @@ from typing import Any
 from fairlead.core.admission import deferred_of
 from fairlead.core.controls import Controls
 from fairlead.core.durations import words
-from fairlead.core.gates import why_closed
+from fairlead.core.gates import why_closed, why_slowed
 from fairlead.core.hindrance import BudgetFacts, LimitFacts, ShareFacts
 from fairlead.core.model import ACTIVE, JobRecord, Lane, WorkerRecord, instant
 from fairlead.core.states import FINAL, State
@@ -210,6 +210,13 @@ def _closed(facts: Facts) -> Reason | None:
     return Reason("CLOSED", why) if why else None
 
 
+def _slowed(facts: Facts) -> list[Reason]:
+    """That a breaker which was open lets only some start."""
+    if facts.job.state is not State.READY or facts.closed:
+        return []
+    return [Reason("BREAKER", why) for why in why_slowed(facts.controls, facts.breakers, facts.now)]
+
+
 def _unserved(facts: Facts) -> Reason | None:
     """That no worker would take it, and what is missing."""
     job, live = facts.job, [worker for worker in facts.workers if worker.live]
@@ -257,6 +264,6 @@ def _attempts(count: int) -> str:
 
 
 CHECKS: tuple[Check, ...] = (
-    _ended, _running, _closed, _unserved, _scheduled, _deferred, _retrying, _budget, _blocked, _limited, _queued, _busy,
-    _shared,
+    _ended, _running, _closed, _slowed, _unserved, _scheduled, _deferred, _retrying, _budget, _blocked, _limited,
+    _queued, _busy, _shared,
 )  # fmt: skip
