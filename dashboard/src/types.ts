@@ -76,6 +76,8 @@ export interface Moment {
 }
 
 export interface JobDetail extends Job {
+  attempts_allowed: number | null;
+  timeout: number | null;
   attempts: Attempt[];
   timeline: Moment[];
 }

@@ -112,6 +112,7 @@ async def test_every_option_reaches_the_job(any_api: Api) -> None:
     )  # fmt: skip
     found = await read(any_api, job_id)
     assert (found["state"], found["pool"], found["idempotency_key"]) == ("scheduled", "long", "k")
+    assert (found["attempts_allowed"], found["timeout"]) == (7, 5.0)
     assert found["parent"] == parent
     for name, given in (("run_at", run_at), ("not_after", not_after)):
         assert datetime.fromisoformat(found[name]) == datetime.fromisoformat(given)

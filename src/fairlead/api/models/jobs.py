@@ -214,8 +214,10 @@ class JobDocument(Outgoing):
 
 
 class JobDetail(JobDocument):
-    """A job with its runs and all that happened to it."""
+    """A job with its runs, the terms that it runs on, and all that happened to it."""
 
+    attempts_allowed: int | None = Field(description="How often it is tried; null where its type is not registered.")
+    timeout: float | None = Field(description="Seconds after which a run is stopped; null for never.")
     attempts: list[AttemptDocument]
     timeline: list[MomentDocument]
 

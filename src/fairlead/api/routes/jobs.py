@@ -155,7 +155,7 @@ async def read_job(
 ) -> Response:
     """A job with its result or error, its runs, and all that happened to it."""
     await caller.job(job_id)
-    return tagged(answer(200, detail(await show(caller.store, job_id))), if_none_match)
+    return tagged(answer(200, await detail(caller, await show(caller.store, job_id))), if_none_match)
 
 
 @router.delete("/{job_id}", responses=answers(404, 409))
@@ -208,10 +208,13 @@ async def explain(job_id: JobId, caller: Reader) -> ExplanationDocument:
     )
 
 
-def detail(found: DeadLetter) -> JobDetail:
-    """A job with its runs and all that happened to it."""
+async def detail(caller: Caller, found: DeadLetter) -> JobDetail:
+    """A job with its runs, its terms and all that happened to it."""
+    terms = await caller.service.catalog.terms(found.record)
     return JobDetail(
         **job_fields(found.record),
+        attempts_allowed=terms.attempts,
+        timeout=terms.timeout,
         attempts=[attempt_document(attempt) for attempt in found.attempts],
         timeline=[moment_document(moment) for moment in found.timeline()],
     )
