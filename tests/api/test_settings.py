@@ -170,6 +170,10 @@ async def test_a_schedule_is_added_changed_and_removed(any_api: Api) -> None:
     changed = await done(api, "PATCH", path, {"expression": "@hourly", "overlap": "skip", "timeout": 5}, If_Match=seen)
     assert (changed["expression"], changed["overlap"], changed["tz"]) == ("@hourly", "skip", "Europe/Berlin")
     assert changed["options"] == {"timeout": 5.0}
+    terms = {"retry": {"backoff": "fixed", "first": 10, "attempts": 3}, "callback": "orders"}
+    changed = await done(api, "PATCH", path, terms)
+    kept = changed["options"]
+    assert (kept["timeout"], kept["callback"], kept["retry"]["first"]) == (5.0, "orders", 10.0)
     assert (await refused(api, "PATCH", path, {"expression": "@daily"}, If_Match=seen))[0] == 412
     assert (await refused(api, "DELETE", path, None, If_Match=seen))[0] == 412
     assert await done(api, "GET", path) == changed

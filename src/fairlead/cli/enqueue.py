@@ -71,6 +71,18 @@ PriorityOption = Annotated[
     typer.Option(parser=parse_priority, metavar="critical|high|default|low", help="The job's priority."),
 ]
 
+RetryOption = Annotated[
+    Retry | None,
+    typer.Option(
+        parser=parse_retry,
+        metavar="JSON",
+        help='A retry policy of its own, like {"backoff": "fixed", "first": "10s", "attempts": 3}.',
+    ),
+]
+CallbackOption = Annotated[
+    str | None, typer.Option(metavar="NAME", help="The callback endpoint that is told how it ends.")
+]
+
 
 def enqueue(
     type_name: Annotated[str, typer.Argument(metavar="TYPE", help="The job type.")],
@@ -94,18 +106,9 @@ def enqueue(
     window: Annotated[float | None, _span("How long the scope window lasts.")] = None,
     timeout: Annotated[float | None, _span("The longest that one attempt may take.")] = None,
     attempts: Annotated[int | None, typer.Option(min=1, max=1000, help="How often it is tried.")] = None,
-    retry: Annotated[
-        Retry | None,
-        typer.Option(
-            parser=parse_retry,
-            metavar="JSON",
-            help='A retry policy of its own, like {"backoff": "fixed", "first": "10s", "attempts": 3}.',
-        ),
-    ] = None,
+    retry: RetryOption = None,
     parent: Annotated[str | None, typer.Option(metavar="ID", help="The job that it belongs to.")] = None,
-    callback: Annotated[
-        str | None, typer.Option(metavar="NAME", help="The callback endpoint that is told how it ends.")
-    ] = None,
+    callback: CallbackOption = None,
     wait: Annotated[float | None, typer.Option(min=0, metavar="SECONDS", help="Wait for its end.")] = None,
     database: Database = None,
     as_json: Json = False,
