@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from fairlead.app import App
+from fairlead.cli.lines import enqueue_lines, parse_payload, with_attempts
 from fairlead.cli.loading import Database, Json, load_app, opened, settings_for
 from fairlead.cli.output import error_document, json_moment, json_value, moment, plain, show, show_json, state_cell
 from fairlead.client.client import Client
@@ -19,7 +20,7 @@ from fairlead.core.durations import seconds, words
 from fairlead.core.model import JobRecord, Priority, Scope
 from fairlead.core.retry import Retry
 from fairlead.core.states import State
-from fairlead.errors import ConfigError, JobError, JobNotFound, PayloadError, StoreError
+from fairlead.errors import ConfigError, JobError, JobNotFound, StoreError
 from fairlead.handlers.options import Options
 
 
@@ -87,8 +88,9 @@ CallbackOption = Annotated[
 def enqueue(
     type_name: Annotated[str, typer.Argument(metavar="TYPE", help="The job type.")],
     payload: Annotated[
-        str, typer.Argument(metavar="PAYLOAD", help="The arguments as a JSON object; - reads it from standard input.")
-    ] = "{}",
+        str | None,
+        typer.Argument(metavar="PAYLOAD", help="The arguments as a JSON object; - reads it from standard input."),
+    ] = None,
     app_path: Annotated[
         str | None, typer.Option("--app", metavar="MODULE:APP", help="Check the arguments with this app's handler.")
     ] = None,
@@ -110,10 +112,13 @@ def enqueue(
     parent: Annotated[str | None, typer.Option(metavar="ID", help="The job that it belongs to.")] = None,
     callback: CallbackOption = None,
     wait: Annotated[float | None, typer.Option(min=0, metavar="SECONDS", help="Wait for its end.")] = None,
+    lines: Annotated[
+        str | None, typer.Option(metavar="FILE", help="Submit a job for each line, a JSON object; - reads them.")
+    ] = None,
     database: Database = None,
     as_json: Json = False,
 ) -> None:
-    """Submit one job.
+    """Submit one job, or many with --lines.
 
     Without --app the type must be registered in the database, as workers do when they start.
     """
@@ -135,21 +140,20 @@ def enqueue(
         parent=parent,
     )
     options = _with_key(options, key, scope, window)
-    arguments = read_payload(payload)
+    if lines is not None and (payload, key, wait) != (None, None, None):
+        raise typer.BadParameter("--lines goes with no PAYLOAD, no --key and no --wait: it is for many jobs")
+    arguments = {} if payload is None else read_payload(payload)
     app = load_app(app_path) if app_path else None
     settings = settings_for(database, app)
+    if lines is not None:
+        asyncio.run(enqueue_lines(settings, app, type_name, lines, options, attempts, as_json))
+        return
     asyncio.run(_enqueue(settings, app, type_name, arguments, options, attempts, wait, as_json))
 
 
 def read_payload(given: str) -> dict[str, Any]:
     """The arguments as JSON says them, from the command line or from standard input."""
-    try:
-        value = json.loads(sys.stdin.buffer.read() if given == "-" else given)
-    except (ValueError, RecursionError) as error:
-        raise PayloadError(f'the payload is not JSON ({error}); write it like \'{{"name": "Ann"}}\'') from None
-    if not isinstance(value, dict):
-        raise PayloadError("the payload must be a JSON object: the handler's arguments by name")
-    return value
+    return parse_payload(sys.stdin.buffer.read() if given == "-" else given)
 
 
 def _with_key(options: Options, key: str | None, scope: Scope | None, window: float | None) -> Options:
@@ -184,9 +188,8 @@ async def _submit_declared(
 ) -> Job:
     """Submit by the handler's declaration; the arguments are read as JSON, as a worker will read them."""
     spec = app.registry[type_name]
-    if attempts is not None:
-        options = options.but(retry=Retry(**{**spec.retry.stored(), "attempts": attempts}))
-    (job,) = await client.enqueue(spec, [spec.arguments.load(json.dumps(arguments))], options)
+    call = spec.arguments.load(json.dumps(arguments))
+    (job,) = await client.enqueue(spec, [call], with_attempts(options, spec, attempts))
     return job
 
 
