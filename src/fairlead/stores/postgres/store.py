@@ -137,9 +137,12 @@ class PostgresStore(
 
     async def claim(self, quotas: Sequence[Quota], lease: Lease) -> list[Claim]:
         """Make the lease's owner the owner of up to the given number of jobs of each lane."""
-        found = await self._run("claim", **_claim_parameters(quotas, lease))
+        given = {"shard": SHARD, **_claim_parameters(quotas, lease)}
+        async with self._connection() as connection:
+            cursor = await connection.execute(query("claim"), given, binary=True)  # numbers are read in half the time
+            found = await cursor.fetchall()
         await self._learn_lanes(row[1] for row in found)
-        found.sort(key=lambda row: (row[6], row[0]))
+        found.sort(key=rows.BY_AGE)
         return [rows.claim_of(row, self._lanes[row[1]], lease) for row in found]
 
     def _claiming(self, quotas: Sequence[Quota], lease: Lease) -> Script[Rows]:
@@ -156,14 +159,16 @@ class PostgresStore(
         return settled | await self._settle_others(others, expired_only)
 
     async def _settle_succeeded(self, lease: Lease, items: Sequence[Settlement]) -> set[str]:
-        found = await self._run(
-            "settle_succeeded",
-            ids=_array([item.id for item in items]),
-            fences=_array([str(item.hold.fence) for item in items]),
-            results=_text([item.result for item in items]),
-            owner=lease.owner,
-            lease=lease.token,
-        )
+        given: dict[str, Any] = {
+            "ids": _array([item.id for item in items]),
+            "owner": lease.owner,
+            "lease": lease.token,
+        }
+        if rows.claimed_alike(items):
+            found = await self._run("settle_plain", **given, fence=items[0].hold.fence)
+        else:
+            fences, results = [str(item.hold.fence) for item in items], [item.result for item in items]
+            found = await self._run("settle_succeeded", **given, fences=_array(fences), results=_text(results))
         return {row[0] for row in found}
 
     async def _settle_others(self, settlements: Sequence[Settlement], expired_only: bool) -> set[str]:
