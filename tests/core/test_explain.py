@@ -213,3 +213,12 @@ def test_a_breaker_that_is_not_closed_is_named(phase: str, said: str) -> None:
 def test_small_and_large_shares_can_be_read() -> None:
     share = ShareFacts(Tenant("acme"), "short", 900.0, 0.0000989, 12_345.678)
     assert "got 12,346 of the 0 slot-seconds it was due" in share.words()
+
+
+def test_workers_that_are_reserved_for_others_do_not_count() -> None:
+    reserved = replace(worker(), report={"running": 0, "reserve": ["globex"]})
+    found = explain(Facts(job(), NOW, [reserved]))
+    assert [reason.code for reason in found.reasons] == ["NO_WORKER_FOR_TENANT", "NEXT_IN_LANE"]
+    assert found.expected_start is None
+    own = replace(worker(), report={"running": 0, "reserve": ["globex", "acme"]})
+    assert explain(Facts(job(), NOW, [reserved, own])).expected_start is not None

@@ -14,8 +14,9 @@ from fairlead.core.controls import Controls
 from fairlead.core.durations import words
 from fairlead.core.gates import why_closed, why_slowed
 from fairlead.core.hindrance import BudgetFacts, LimitFacts, ShareFacts
-from fairlead.core.model import ACTIVE, JobRecord, Lane, WorkerRecord, instant
+from fairlead.core.model import JobRecord, Lane, WorkerRecord, instant
 from fairlead.core.states import FINAL, State
+from fairlead.core.workers import ACTIVE, reserved
 
 MOST_AHEAD = 10_000
 
@@ -91,8 +92,13 @@ def explain(facts: Facts, checks: Iterable[Check] | None = None) -> Explanation:
 
 
 def serves(worker: WorkerRecord, lane: Lane) -> bool:
-    """Whether a worker takes jobs of this lane, as far as its registration tells."""
-    return worker.live and worker.state == ACTIVE and lane.pool in worker.info.pools and lane.type in worker.info.types
+    """Whether a worker takes jobs of this lane, as far as it has told."""
+    knows = lane.pool in worker.info.pools and lane.type in worker.info.types
+    return worker.live and worker.state == ACTIVE and knows and _serves_tenant(worker, lane.tenant)
+
+
+def _serves_tenant(worker: WorkerRecord, tenant: str) -> bool:
+    return not reserved(worker) or tenant in reserved(worker)
 
 
 def expected_start(
@@ -232,6 +238,10 @@ def _unserved(facts: Facts) -> Reason | None:
     if facts.newest_version is not None and job.version > facts.newest_version:
         data = {"version": job.version, "newest": facts.newest_version}
         return Reason("NO_WORKER_FOR_VERSION", f"no worker reads version {job.version} of {job.type}", data)
+    knowing = [worker for worker in live if job.pool in worker.info.pools and job.type in worker.info.types]
+    if not any(_serves_tenant(worker, job.tenant) for worker in knowing):
+        said = f"all workers of pool {job.pool} that could run it are reserved for other tenants"
+        return Reason("NO_WORKER_FOR_TENANT", said)
     if not any(serves(worker, facts.lane) for worker in live):
         return Reason("WORKERS_DRAIN", "all workers that could run it are being drained or stopped")
     return None

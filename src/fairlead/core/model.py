@@ -16,8 +16,6 @@ from fairlead.core.progress import Progress
 from fairlead.core.states import State
 from fairlead.errors import ConfigError
 
-ACTIVE, DRAINING = "active", "draining"  # the states of a worker that claims, and of one that only finishes
-
 
 class Priority(IntEnum):
     """The order of work within a tenant; a lower number goes first."""

@@ -9,8 +9,6 @@ from typing import Any
 from fairlead.core.audit import AuditEntry
 from fairlead.core.failure import FailureClass
 from fairlead.core.model import (
-    ACTIVE,
-    DRAINING,
     AttemptRecord,
     CancelRequest,
     Claim,
@@ -33,6 +31,7 @@ from fairlead.core.model import (
 )
 from fairlead.core.progress import Progress
 from fairlead.core.states import State
+from fairlead.core.workers import state_of
 
 Row = Sequence[Any]
 
@@ -273,5 +272,4 @@ def worker_of(row: Row) -> WorkerRecord:
         row[0], row[1], row[2], tuple(json.loads(row[3])), tuple(json.loads(row[4])), row[5], row[6]
     )  # fmt: skip
     report = json.loads(row[10])
-    state = DRAINING if report.pop(DRAINING, 0) and row[7] == ACTIVE else row[7]
-    return WorkerRecord(info, started, row[9], state, report)
+    return WorkerRecord(info, started, row[9], state_of(row[7], report), report)

@@ -10,13 +10,15 @@ import uuid
 from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 from fairlead.client.wakeups import Waker
 from fairlead.config import Settings
-from fairlead.core.model import DRAINING, Ending, Settlement, WorkerInfo
+from fairlead.core.model import Ending, Settlement, WorkerInfo
 from fairlead.core.recycle import is_worn
 from fairlead.core.settle import is_followed
 from fairlead.core.states import State
+from fairlead.core.workers import DRAINING, RESERVE
 from fairlead.errors import LeaseLost, StoreError
 from fairlead.handlers.spec import Registry
 from fairlead.ports.store import CONTROLS_HINT, EVERYONE, HEALTH_HINT, LIMITS_HINT, SCHEDULED_HINT, Store
@@ -84,6 +86,7 @@ class Worker:
         self._stop_asked = False
         self._drain_until: float | None = None
         self._recycles = recycles
+        self._reserve = {RESERVE: list(reserve)} if reserve else {}
         self.is_worn = False
         self.is_dismissed = False
         self._pace = Pace()
@@ -169,6 +172,8 @@ class Worker:
         await self._store.register_worker(self.info, self._settings.lease)
         self._clock.renewed(deadline_from(sent_at, self._settings.lease))
         self._keep(self._clock)
+        if self._reserve:
+            self.reports.hint("")
         self.registered.set()
         self._telemetry.emit(WorkerStarted(self.info.id, self.info.pools, self.slots.size))
 
@@ -277,10 +282,11 @@ class Worker:
             self._telemetry.emit(WorkerWorn(self.info.id, lost))
             self.stop()
 
-    def _figures(self) -> dict[str, int]:
+    def _figures(self) -> dict[str, Any]:
         ended = {state.value: count for state, count in self._counts.items()}
         now = {"running": len(self.slots.running), "lost_threads": len(self.slots.lost)}
-        return {**ended, **now, "refused": self._settler.refused, **({DRAINING: 1} if self._stop_asked else {})}
+        told = {DRAINING: 1} if self._stop_asked else {}
+        return {**ended, **now, "refused": self._settler.refused, **told, **self._reserve}
 
     def _follow(self, direction: str | None) -> None:
         """Do what an operator wants this worker to do."""

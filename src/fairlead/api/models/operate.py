@@ -16,6 +16,7 @@ from fairlead.core.failure import FailureClass
 from fairlead.core.model import JobType, WorkerRecord
 from fairlead.core.preview import timeline
 from fairlead.core.verdict import Level
+from fairlead.core.workers import DRAINING, RESERVE, reserved
 
 MOST_STEPS = 20
 CONTROL = r"\u0000-\u001f\u007f-\u009f\u2028\u2029"
@@ -70,6 +71,7 @@ class WorkerDocument(Outgoing):
     state: str
     live: bool
     lease_left: float
+    reserve: list[str] = Field(description="The tenants that it serves; it serves all where there are none.")
     report: dict[str, Any]
 
 
@@ -226,7 +228,8 @@ def worker_document(record: WorkerRecord) -> WorkerDocument:
         state=record.state if record.live else "lost",
         live=record.live,
         lease_left=round(max(0.0, record.lease_left), 3),
-        report=dict(record.report),
+        reserve=list(reserved(record)),
+        report={name: value for name, value in record.report.items() if name not in (DRAINING, RESERVE)},
     )
 
 
