@@ -137,7 +137,7 @@ def parameters(connection: psycopg.Connection[Any], name: str) -> dict[str, Any]
         given["fence"] = 1
         given["ids"] = f"{{{','.join(ids)}}}"
         given["fences"] = f"{{{','.join('1' for _ in ids)}}}"
-        given["results"] = "[]"
+        given["results"] = "{}"
     if name == "request_cancel":
         given["rows"] = settlements(connection, Ending.RELEASED)
     if name == "cancel_requests":
