@@ -29,6 +29,7 @@ class Service:
         self.settings: Settings = app.settings
         self.allowance = Allowance(app.settings.api_rate)
         self.why_not_ready: Callable[[], str | None] = lambda: None
+        self.proxies = app.settings.trusted_proxies
         self.client: Client
         self.store: Store
         self.keys: KeyBook

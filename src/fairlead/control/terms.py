@@ -1,12 +1,14 @@
 """On which terms a job runs, as far as what is stored tells: how often it is tried, and when a run is stopped."""
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from pydantic_core import from_json
-
-from fairlead.control.submit import pools_of
+from fairlead.control.submit import policies_of, pools_of
+from fairlead.core.failure import Policies
 from fairlead.core.model import JobRecord, JobType
 from fairlead.core.pools import Pools
+from fairlead.core.terms import terms_in
+from fairlead.errors import ConfigError
+from fairlead.handlers.options import overridden
 from fairlead.ports.store import Store
 
 
@@ -25,15 +27,14 @@ async def job_terms(store: Store, job: JobRecord) -> JobTerms:
 
 def terms_of(job: JobRecord, job_type: JobType | None, pools: Pools) -> JobTerms:
     """The terms of a job of a type, by the pools as they are set now."""
-    own: dict[str, Any] = from_json(job.options) if job.options else {}
-    declared = job_type.settings if job_type else {}
     pool = pools.get(job.pool)
-    attempts = _attempts(own.get("retry")) or (pool.attempts if declared.get("usual_retry") else None)
-    timeouts = (own.get("timeout"), declared.get("timeout"), pool.timeout)
-    return JobTerms(
-        attempts or _attempts(declared.get("retry")), next((given for given in timeouts if given is not None), None)
-    )
-
-
-def _attempts(policy: dict[str, Any] | None) -> int | None:
-    return policy.get("attempts") if policy else None
+    if job_type is None:
+        return JobTerms(None, overridden(job.options, pool.timeout, Policies())[0])
+    settings = job_type.settings
+    try:
+        declared = policies_of(job_type)
+    except (ConfigError, TypeError):  # a newer version has registered it, in words that are not known here
+        return JobTerms(None, settings.get("timeout"))
+    terms = terms_in(pool, settings.get("timeout"), declared, bool(settings.get("usual_retry")))
+    timeout, policies = overridden(job.options, *terms)
+    return JobTerms(policies.application.attempts, timeout)
