@@ -189,8 +189,9 @@ class Claim(NamedTuple):
         return _hold(self.fence, self.lease, self.cancel is not None)
 
 
-@lru_cache(maxsize=1024)  # the jobs of one claim mostly share it
+@lru_cache(maxsize=1024)
 def _hold(fence: int, lease: Lease, cancelled: bool) -> Hold:
+    """The jobs of one claim mostly share it."""
     return Hold(State.RUNNING, fence, lease.owner, lease.token, cancelled)
 
 
