@@ -11,7 +11,7 @@ from functools import lru_cache
 from hashlib import blake2b
 from typing import Any, NamedTuple
 
-from fairlead.core.failure import FailureClass
+from fairlead.core.failure import Curb, FailureClass
 from fairlead.core.progress import Progress
 from fairlead.core.states import State
 from fairlead.errors import ConfigError
@@ -255,6 +255,7 @@ class Settlement:
     result: str | None = None
     error: ErrorInfo | None = None
     calls_back: bool = False  # the job wants somebody told when it ends
+    curbed_by: Curb | None = None
 
     @property
     def recorded(self) -> bool:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from fairlead.core.budget import KIND, RetryBudget, allowed, stretch
 from fairlead.core.durations import seconds
+from fairlead.core.failure import Curb
 from fairlead.core.health import BUCKETS, TENANT, Count, Sums, subject
 from fairlead.core.model import Settlement
 from fairlead.core.settle import Relief
@@ -36,7 +37,7 @@ class Budgets:
         at_least = stretch(policy, sums)
         if at_least == 0.0 or blameless or policy.beyond == "delay":
             return Relief(at_least=at_least)
-        return Relief(last=f"tenant {tenant} has used up its retry budget")
+        return Relief(curb=Curb.BUDGET, why=f"tenant {tenant} has used up its retry budget")
 
     def retried(self, tenant: str, relief: Relief, settlement: Settlement) -> None:
         """Count a retry: now, or where it was delayed to."""

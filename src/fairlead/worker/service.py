@@ -19,7 +19,7 @@ from fairlead.core.settle import is_followed
 from fairlead.core.states import State
 from fairlead.errors import LeaseLost, StoreError
 from fairlead.handlers.spec import Registry
-from fairlead.ports.store import CONTROLS_HINT, EVERYONE, HEALTH_HINT, LIMITS_HINT, SCHEDULED_HINT, Store
+from fairlead.ports.store import CONTROLS_HINT, EVERYONE, HEALTH_HINT, LIMITS_HINT, SCHEDULED_HINT, WORKER_HINT, Store
 from fairlead.telemetry.events import (
     LeaseEnded,
     Telemetry,
@@ -292,8 +292,9 @@ class Worker:
         self._freed.set()
 
     def _on_wake(self, hint: str) -> None:
-        self._cancels.hint(hint)
-        self.reports.hint(hint)
+        if hint in (EVERYONE, f"{WORKER_HINT}{self.info.id}"):
+            self._cancels.hint()
+            self.reports.hint()
         if hint == CONTROLS_HINT:
             self._claimer.hint_controls()
             self._news.set()
