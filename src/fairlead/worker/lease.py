@@ -9,6 +9,7 @@ When it passes without a confirmed renewal the worker stops its handlers itself,
 then on. Time is CLOCK_BOOTTIME, which goes on while a machine sleeps and is the same in all processes of a host.
 """
 
+import logging
 import threading
 import time
 from collections.abc import Callable
@@ -17,6 +18,9 @@ from fairlead.errors import StoreError
 from fairlead.ports.store import LeaseBook
 
 MARGIN = 0.1  # the share of the lease that is given up for safety
+SOONER = 0.1  # of a heartbeat, after one that failed
+
+_log = logging.getLogger("fairlead")
 
 
 def boot_time() -> float:
@@ -96,24 +100,29 @@ class KeeperThread:
         self._book.close()
 
     def _run(self) -> None:
-        while not self._stop.wait(self._heartbeat):
-            self.beat()
+        pause = self._heartbeat
+        while not self._stop.wait(pause):
+            pause = self._heartbeat * (1.0 if self.beat() else SOONER)
 
-    def beat(self) -> None:
-        """Renew all leases once."""
+    def beat(self) -> bool:
+        """Renew all leases once; False where that failed, which the next beat tries again sooner."""
         with self._lock:
             clocks = list(self._clocks.values())
             listeners = dict(self._listeners)
         if not clocks:
-            return
+            return True
         sent_at = boot_time()
         try:
             renewed = self._book.renew([clock.worker_id for clock in clocks], self._lease)
         except StoreError:
-            return  # the next beat tries again; the deadline decides
+            return False  # the deadline decides
+        except Exception:
+            _log.exception("leases could not be renewed; this is a defect in Fairlead: please report it")
+            return False
         for clock in clocks:
             if clock.worker_id in renewed:
                 clock.renewed(deadline_from(sent_at, self._lease))
             else:
                 clock.lose("the store says that it has run out")
             listeners[clock.worker_id](clock)
+        return True
