@@ -35,6 +35,6 @@ async def test_a_renewal_that_hangs_is_given_up_and_the_next_one_works(
     assert book.renew([worker], 3.0) == {worker}
     with psycopg.connect(postgres_url) as blocker:
         blocker.execute("select 1 from worker where id = %s for update", [worker])
-        with pytest.raises(StoreUnavailable, match="did not renew a lease within 1.0 s"):
+        with pytest.raises(StoreUnavailable, match="did not renew a lease"):
             book.renew([worker], 3.0)
     assert book.renew([worker], 3.0) == {worker}
