@@ -99,6 +99,9 @@ async def test_options_that_cannot_work_are_refused(
         ("mysql://root:secret@host/x", "'mysql'; write it like sqlite:///jobs.db"),
         ("jobs.db", "write it like"),
         ("postgresql://host:notaport/x", "postgresql://user@host:5432/database|port"),
+        ("postgresql://shop:se%cret@host/x", "%25 for %"),
+        ("postgresql://shop:my secret@host/x", "%20"),
+        ("postgresql://shop@host/x?password=my secret&sslmode=disable", "%20"),
     ],
 )
 async def test_a_wrong_url_is_explained_without_its_password(url: str, words: str) -> None:
@@ -132,6 +135,27 @@ def test_settings_report_all_that_is_wrong_and_where_it_came_from(monkeypatch: p
     assert "lease (from the environment)" in text
     assert "poll (from the environment)" in text
     assert "retention (from the arguments)" in text
+
+
+def test_a_setting_that_is_misspelt_in_the_environment_is_not_ignored(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FAIRLEAD_DATABSE_URL", "postgresql://host/x")
+    with pytest.raises(fairlead.ConfigError, match="do you mean FAIRLEAD_DATABASE_URL"):
+        fairlead.App()
+
+
+def test_variables_that_others_make_are_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Kubernetes makes such for a service of the name fairlead, or fairlead-api."""
+    for name in ("SERVICE_HOST", "PORT", "PORT_8377_TCP_ADDR", "API_PORT", "API_SERVICE_PORT"):
+        monkeypatch.setenv(f"FAIRLEAD_{name}", "tcp://10.0.0.1:8377")
+    fairlead.App("sqlite:///:memory:")
+
+
+@pytest.mark.parametrize("content", [b"lease = ", b'\xff\xfelease = "5s"'])
+def test_a_file_that_cannot_be_read_is_named(content: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "fairlead.toml").write_bytes(content)
+    with pytest.raises(fairlead.ConfigError, match=r"fairlead\.toml cannot be read"):
+        fairlead.App()
 
 
 @pytest.mark.parametrize(

@@ -25,9 +25,7 @@ def seconds(duration: Duration) -> float:
     else:
         raise ConfigError(f"{duration!r:.100} is not a duration; write it like 500ms, 30s, 5m, 1h30m or 7d")
     if not 0 <= value < FOREVER:
-        raise ConfigError(
-            f"{duration!r:.100} is not a duration: it must not be negative, and less than a thousand years"
-        )
+        raise ConfigError(f"{duration!r:.100} is not a duration: not negative, and below a thousand years")
     return value
 
 
