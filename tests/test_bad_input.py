@@ -3,7 +3,7 @@
 import json
 import math
 from collections.abc import AsyncIterator
-from datetime import datetime
+from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
 
@@ -74,6 +74,8 @@ async def test_text_that_only_looks_dangerous_is_kept(app: fairlead.App) -> None
         ({"run_in": -1}, "not negative"),
         ({"run_in": 1, "run_at": datetime.now().astimezone()}, "exclude"),
         ({"run_at": datetime(2030, 1, 1)}, "time zone"),
+        ({"run_at": datetime.max.replace(tzinfo=timezone(timedelta(hours=-23)))}, "after 9999 in UTC"),
+        ({"not_after": datetime.min.replace(tzinfo=timezone(timedelta(hours=23)))}, "before the year 1"),
         ({"idempotency_key": "x" * 300}, "255"),
         ({"idempotency_key": "x", "idempotency_scope": "sometimes"}, "active, window or forever"),
         ({"idempotency_key": "x", "idempotency_scope": "window"}, "needs it"),

@@ -16,6 +16,9 @@ from fairlead.core.progress import Progress
 from fairlead.core.states import State
 from fairlead.errors import ConfigError
 
+EARLIEST = datetime.min.replace(tzinfo=UTC).timestamp()
+LATEST = datetime.max.replace(tzinfo=UTC, microsecond=0).timestamp()
+
 
 class Priority(IntEnum):
     """The order of work within a tenant; a lower number goes first."""
@@ -389,5 +392,5 @@ class Page:
 
 
 def instant(moment: float | None) -> datetime | None:
-    """The datetime, in UTC, of seconds since 1970."""
-    return None if moment is None else datetime.fromtimestamp(moment, UTC)
+    """The datetime, in UTC, of seconds since 1970; what lies beyond all dates is the first or last of them."""
+    return None if moment is None else datetime.fromtimestamp(min(max(moment, EARLIEST), LATEST), UTC)
