@@ -11,12 +11,14 @@ import contextlib
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
+from uuid import uuid4
 
 from fairlead.core import quarantine
 from fairlead.core.breaker import BREAKER, opened, why_open
 from fairlead.core.controls import ABSENT, Change
 from fairlead.core.durations import seconds
 from fairlead.core.failure import Curb, FailureClass
+from fairlead.core.flush import Flush
 from fairlead.core.gates import limiting
 from fairlead.core.health import DEPENDENCY, QUARANTINE, TENANT, TYPE, Count, Counted, Sums, blamed, subject
 from fairlead.core.model import Claim, Ending, Outcome, Settlement
@@ -66,6 +68,7 @@ class Health:
         self._tally = Tally()
         self.suspects = Suspects(registry, self._tally)
         self._unsent: list[Count] = []
+        self._counting = Flush(str(uuid4()), 1)
         self._troubled: frozenset[str] = frozenset()
         self._budgets = Budgets(registry.budget, view, self._tally, telemetry)
         self._urgent = asyncio.Event()
@@ -137,8 +140,8 @@ class Health:
         counts = self._unsent or self._collect()
         if counts:
             self._unsent = counts
-            counted = await self._store.count_runs(counts)
-            self._unsent = []
+            counted = await self._store.count_runs(counts, self._counting)
+            self._unsent, self._counting = [], self._counting.next()
             await self._announce(counts)
             await self._decide(counted)
         if len(self.suspects):
