@@ -145,6 +145,10 @@ def test_a_setting_that_is_misspelt_in_the_environment_is_not_ignored(monkeypatc
         fairlead.App()
 
 
+def test_settings_do_not_show_the_password() -> None:
+    assert "secret" not in repr(fairlead.App("postgresql://shop:secret@host/x").settings)
+
+
 def test_variables_that_others_make_are_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     """Kubernetes makes such for a service of the name fairlead, or fairlead-api."""
     for name in ("SERVICE_HOST", "PORT", "PORT_8377_TCP_ADDR", "API_PORT", "API_SERVICE_PORT"):
