@@ -18,6 +18,7 @@ from fairlead.core.names import check_name
 from fairlead.core.retry import Retry
 from fairlead.core.spread import spread
 from fairlead.core.states import State
+from fairlead.core.stored import restored
 from fairlead.core.unique import unique as unique_key
 from fairlead.errors import ConfigError, InvalidArguments
 from fairlead.handlers.spec import HandlerSpec
@@ -209,4 +210,4 @@ def _parsed(options: str) -> tuple[float | None, Retry | None]:
     """Stored options; the jobs of one submission have the same text."""
     overrides = from_json(options)
     given = overrides.get("retry")
-    return overrides.get("timeout"), Retry(**given) if given else None
+    return overrides.get("timeout"), restored(Retry, given) if given else None

@@ -10,6 +10,7 @@ from fairlead.core.failure import Curb
 from fairlead.core.health import BUCKETS, TENANT, Count, Sums, subject
 from fairlead.core.model import Settlement
 from fairlead.core.settle import Relief
+from fairlead.core.stored import restored
 from fairlead.telemetry.events import RetriesDelayed, RetriesRefused, Telemetry
 from fairlead.worker.controls import ControlView
 from fairlead.worker.tally import Tally
@@ -85,7 +86,7 @@ class Budgets:
 
     def _policy(self, tenant: str) -> RetryBudget:
         control = self._view.known.get(KIND, tenant)
-        return RetryBudget(**control.value) if control and control.value else self._usual
+        return restored(RetryBudget, control.value) if control and control.value else self._usual
 
     def _add(self, tenant: str, more: Sums) -> None:
         known = self._sums.get(tenant, Sums())
