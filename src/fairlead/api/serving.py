@@ -38,6 +38,7 @@ async def serving(
         ws="none",
         lifespan="on",
         log_config=None,
+        log_level="error",  # what strangers send is nothing to fill a log with
         access_log=False,
         server_header=False,
         proxy_headers=False,
