@@ -99,7 +99,7 @@ def _jobs(app: BenchApp, mix: Mix) -> list[NewJob]:
 
 def _claimed_rows(app: BenchApp, mix: Mix) -> list[tuple[Any, ...]]:
     jobs, now = _jobs(app, mix), time.time()
-    return [(job.id, job.lane.id, job.payload, 1, 0, 1, now, 0.1, None, None, None) for job in jobs]
+    return [(job.id, job.lane.id, job.payload, 1, 0, 1, now, 0.1, None, None, None, None) for job in jobs]
 
 
 def _claims(app: BenchApp, mix: Mix) -> list[Claim]:

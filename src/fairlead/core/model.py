@@ -5,19 +5,17 @@ Instants are seconds since 1970 by the database's clock, durations are seconds; 
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import datetime
 from enum import IntEnum, StrEnum
 from functools import lru_cache
 from hashlib import blake2b
 from typing import Any, NamedTuple
 
 from fairlead.core.failure import Curb, FailureClass
+from fairlead.core.instants import instant as instant
 from fairlead.core.progress import Progress
 from fairlead.core.states import State
 from fairlead.errors import ConfigError
-
-EARLIEST = datetime.min.replace(tzinfo=UTC).timestamp()
-LATEST = datetime.max.replace(tzinfo=UTC, microsecond=0).timestamp()
 
 
 class Priority(IntEnum):
@@ -184,11 +182,18 @@ class Claim(NamedTuple):
     options: str | None
     lease: Lease
     cancel: CancelRequest | None = None
+    place: int | None = None  # where the store keeps it, if it says so
 
     @property
     def hold(self) -> Hold:
         """What a settlement of this claim must find unchanged."""
-        return Hold(State.RUNNING, self.fence, self.lease.owner, self.lease.token, self.cancel is not None)
+        return _hold(self.fence, self.lease, self.cancel is not None)
+
+
+@lru_cache(maxsize=1024)
+def _hold(fence: int, lease: Lease, cancelled: bool) -> Hold:
+    """The jobs of one claim mostly share it."""
+    return Hold(State.RUNNING, fence, lease.owner, lease.token, cancelled)
 
 
 class Held(NamedTuple):
@@ -202,6 +207,7 @@ class Held(NamedTuple):
     hold: Hold
     cancel: CancelRequest | None = None
     options: str | None = None
+    place: int | None = None
 
 
 class Ending(StrEnum):
@@ -258,6 +264,7 @@ class Settlement:
     result: str | None = None
     error: ErrorInfo | None = None
     calls_back: bool = False  # the job wants somebody told when it ends
+    place: int | None = None  # where the store keeps the job, if it said so
     curbed_by: Curb | None = None
 
     @property
@@ -389,8 +396,3 @@ class Page:
 
     jobs: tuple[JobRecord, ...]
     cursor: str | None
-
-
-def instant(moment: float | None) -> datetime | None:
-    """The datetime, in UTC, of seconds since 1970; what lies beyond all dates is the first or last of them."""
-    return None if moment is None else datetime.fromtimestamp(min(max(moment, EARLIEST), LATEST), UTC)

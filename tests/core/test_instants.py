@@ -1,10 +1,10 @@
-"""The words of Fairlead as data."""
+"""Instants as people read them."""
 
 from datetime import UTC, datetime
 
 import pytest
 
-from fairlead.core.model import instant
+from fairlead.core.instants import instant
 
 
 def test_instants_are_datetimes_in_utc() -> None:
