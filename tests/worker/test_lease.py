@@ -46,6 +46,15 @@ def test_a_renewal_that_failed_is_tried_again_much_sooner(failure: Exception) ->
     assert clock.over() is None
 
 
+def test_a_lease_that_could_not_be_renewed_says_why() -> None:
+    keeper = KeeperThread(Book(StoreUnavailable("the disk is full")), lease=3.0, heartbeat=1.0)
+    clock, heard = LeaseClock("worker", boot_time() - 1.0), list[str | None]()
+    keeper.keep(clock, lambda changed: heard.append(changed.trouble))
+    keeper.beat()
+    assert heard == ["the disk is full"], "a supervisor passes it on"
+    assert clock.over() == "it could not be renewed in time: the disk is full"
+
+
 def test_a_failed_renewal_shortens_the_pause_and_a_good_one_does_not() -> None:
     keeper = KeeperThread(Book(StoreUnavailable("away")), lease=3 * HEARTBEAT, heartbeat=HEARTBEAT)
     keeper.keep(LeaseClock("worker", boot_time() + 3 * HEARTBEAT))
