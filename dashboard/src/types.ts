@@ -31,6 +31,7 @@ export interface Job {
   result: unknown;
   error: ErrorDocument | null;
   idempotency_key: string | null;
+  callback: string | null;
   parent: string | null;
   replays: number;
   progress: Progress | null;

@@ -29,6 +29,8 @@ def test_a_schedule_is_added_listed_and_shown(run: Run, any_shop: Shop) -> None:
     assert (made["tz"], made["overlap"], made["catch_up"]) == ("Europe/Berlin", "skip", "last")
     assert (made["state"], made["app"], made["start_within"], len(made["next_fires"])) == ("active", None, 3600.0, 5)
     (listed,) = document(run, any_shop, "list")["schedules"]
+    assert document(run, any_shop, "list", "--tenant", "default")["schedules"] == [listed]
+    assert document(run, any_shop, "list", "--tenant", "another")["schedules"] == []
     assert listed == {**made, "next_fires": made["next_fires"][:1]}
     text = run("schedules", "list", "--database", any_shop.url).stdout
     assert "0 9 * * 1-5" in text

@@ -27,6 +27,7 @@ class Service:
         self.app = app
         self.settings: Settings = app.settings
         self.allowance = Allowance(app.settings.api_rate)
+        self.proxies = app.settings.trusted_proxies
         self.client: Client
         self.store: Store
         self.keys: KeyBook

@@ -57,10 +57,11 @@ class CommandOwner:
 def list_schedules(
     limit: Annotated[int, typer.Option(min=1, max=1000, help="How many schedules a page has.")] = 100,
     after: Annotated[str | None, typer.Option(metavar="NAME", help="Only names after this one.")] = None,
+    tenant: Annotated[str | None, typer.Option(help="Only those whose jobs are this tenant's.")] = None,
     database: Database = None, as_json: Json = False,
 ) -> None:  # fmt: skip
     """List schedules by name, with the next fire and what became of the last."""
-    printing.listing(_run(database, lambda schedules: schedules.list(limit, after)), as_json)
+    printing.listing(_run(database, lambda schedules: schedules.list(limit, after, tenant)), as_json)
 
 
 def show(

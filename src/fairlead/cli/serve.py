@@ -20,6 +20,7 @@ from fairlead.cli.loading import load_app
 from fairlead.control.audit import Operator, whoami
 from fairlead.control.keys import create_key, revoke_key
 from fairlead.core.apikey import Grant
+from fairlead.core.proxies import proxy_networks
 from fairlead.errors import ConfigError, StoreError
 from fairlead.telemetry.log import configure_logging
 
@@ -41,9 +42,23 @@ def serve(
     behind_proxy: Annotated[
         bool, typer.Option("--behind-proxy", help="A proxy in front speaks HTTPS; without one keys would travel open.")
     ] = False,
+    trusted_proxy: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="CIDR",
+            help="A network of proxies whose X-Forwarded-For and X-Forwarded-Proto are believed, like 10.1.0.0/16; "
+            "repeat it for more. Else api_trusted_proxies names them, and without any nobody is believed.",
+        ),
+    ] = None,
 ) -> None:
-    """Serve the HTTP API of an app. Every request needs a key; `fairlead keys create` makes one."""
+    """Serve the HTTP API of an app. Every request needs a key; `fairlead keys create` makes one.
+
+    The rate of a key (`keys create --rate`, `api_rate`) is counted by each server process for itself.
+    """
     app = load_app(path)
+    if trusted_proxy:
+        proxy_networks(trusted_proxy)
+        app.settings = app.settings.model_copy(update={"api_trusted_proxies": tuple(trusted_proxy)})
     serving = _serving_module()
     if not serving.is_loopback(host) and not behind_proxy and certificate is None:
         raise ConfigError(

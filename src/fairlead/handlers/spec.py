@@ -78,6 +78,7 @@ class HandlerSpec:
         settings = {
             "timeout": self.timeout,
             "retry": self.retry.stored(),
+            "usual_retry": self.usual_retry,
             "policies": declared,
             "retention": self.retention,
             "exact": self.exact,
