@@ -77,6 +77,8 @@ export interface Moment {
 }
 
 export interface JobDetail extends Job {
+  attempts_allowed: number | null;
+  timeout: number | null;
   attempts: Attempt[];
   timeline: Moment[];
 }

@@ -244,6 +244,14 @@ async def test_a_parameter_that_comes_twice_is_refused_unless_it_may(api: Api) -
     assert (await api.call("GET", "/v1/jobs?tenants=acme")).json()["code"] == "UNKNOWN_PARAMETER"
 
 
+async def test_a_process_that_stops_is_not_ready(api: Api) -> None:
+    assert (await api.http.get("/readyz")).status_code == 200
+    api.asgi.state.service.why_not_ready = lambda: "stopping"
+    stopping = await api.http.get("/readyz")
+    assert (stopping.status_code, stopping.json()) == (503, {"status": "stopping"})
+    assert (await api.http.get("/healthz")).status_code == 200
+
+
 @pytest.mark.parametrize("query", ["foo", "foo=", "=", "=x", "limit=5&Limit=5", "%00=1"])
 async def test_a_parameter_that_is_not_known_is_refused_also_without_a_value(api: Api, query: str) -> None:
     answer = await api.call("GET", f"/v1/jobs?{query}")

@@ -130,3 +130,9 @@ def test_missed_fires_are_shown(run: Run, shop: Shop) -> None:
     asyncio.run(miss())
     shown = run("schedules", "show", "hello", "--database", shop.url).stdout
     assert re.search(r"missed \(1[01] up to then\)", shown)
+
+
+def test_its_jobs_can_have_a_policy_and_a_callback(run: Run, shop: Shop) -> None:
+    policy = '{"backoff": "fixed", "first": "10s", "attempts": 3, "jitter": "none"}'
+    options = add(run, shop, "nightly", "--retry", policy, "--callback", "orders")["options"]
+    assert (options["retry"]["first"], options["callback"]) == (10.0, "orders")

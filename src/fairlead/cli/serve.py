@@ -81,8 +81,17 @@ async def _serve(app: App, listener: socket.socket, certificate: Path | None, pr
         await stopped.wait()
 
 
+class Served:
+    """What is served beside something else: where, a key for it, and who says whether the process is ready."""
+
+    def __init__(self, address: str, key: str) -> None:
+        self.address = address
+        self.key = key
+        self.why_not_ready: Callable[[], str | None] = lambda: None
+
+
 @contextlib.asynccontextmanager
-async def served_beside(app: App, port: int | None) -> AsyncIterator[tuple[str, str] | None]:
+async def served_beside(app: App, port: int | None) -> AsyncIterator[Served | None]:
     """Serve on loopback beside `fairlead up`: the address and a key that ends with it; None if it is not installed."""
     try:
         serving = _serving_module()
@@ -94,9 +103,11 @@ async def served_beside(app: App, port: int | None) -> AsyncIterator[tuple[str, 
         store = await app.store()
         operator = Operator(whoami(), "fairlead up")
         made = await create_key(store, operator, "fairlead up", [Grant.ADMIN], expires_in=KEY_LIFE)
+        served, api = Served(serving.address_of(listener), made.text), create_app(app)
+        api.state.service.why_not_ready = lambda: served.why_not_ready()
         try:
-            async with serving.serving(create_app(app), listener):
-                yield serving.address_of(listener), made.text
+            async with serving.serving(api, listener):
+                yield served
         finally:
             with contextlib.suppress(StoreError):
                 await revoke_key(store, made.key.id, operator)

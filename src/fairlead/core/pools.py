@@ -20,7 +20,7 @@ from fairlead.errors import ConfigError
 
 POOL = "pool"  # the kind of control that pools are
 PLACE = "place"  # the kind of control that says which pool a type's future jobs go to
-CHANGEABLE = ("longest", "concurrency", "estimate", "wait", "attempts", "timeout")
+CHANGEABLE = ("longest", "concurrency", "estimate", "wait", "depth", "attempts", "timeout")
 MOST_CONCURRENCY = 10_000
 VIOLATING_PART = 0.01
 VIOLATIONS = 100
@@ -37,6 +37,7 @@ class Pool:
     concurrency: int | None = None  # the slots of one worker that its jobs may take
     estimate: float = 10.0  # what a job is charged at first if its type never ran
     wait: float | None = None  # the longest that a job should wait
+    depth: int | None = None  # how many jobs should be ready at most
     attempts: int | None = None  # how often a job is tried whose type declares no retry policy
     timeout: float | None = None  # after which a run is stopped whose type declares no timeout
     shared_only: bool = False  # whether `concurrency` is for workers that serve other pools too
@@ -47,6 +48,8 @@ class Pool:
             raise ConfigError(f"a pool's concurrency must be between 1 and {MOST_CONCURRENCY}, not {self.concurrency}")
         if self.attempts is not None and not 1 <= self.attempts <= MAX_ATTEMPTS:
             raise ConfigError(f"a pool's attempts must be between 1 and {MAX_ATTEMPTS}, not {self.attempts}")
+        if self.depth is not None and self.depth < 0:
+            raise ConfigError(f"a pool's depth must not be negative, as {self.depth} is")
         for name in ("longest", "estimate", "wait", "timeout"):
             value = getattr(self, name)
             if value is not None and not 0 < value < 1e9:

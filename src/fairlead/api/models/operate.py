@@ -16,6 +16,7 @@ from fairlead.core.model import JobType, WorkerRecord
 from fairlead.core.preview import timeline
 from fairlead.core.terms import TypeTerms
 from fairlead.core.verdict import Level
+from fairlead.core.workers import DRAINING, RESERVE, reserved
 
 MOST_STEPS = 20
 OR_BY_POOL = "Where the type declares nothing, as its pool is set now."
@@ -46,6 +47,7 @@ class AlertDocument(Outgoing):
 
     level: Level
     code: str
+    about: str | None = Field(description="The pool, type, breaker or pause; null where it is about the system.")
     sentence: str
     hint: str
 
@@ -72,6 +74,7 @@ class WorkerDocument(Outgoing):
     state: str
     live: bool
     lease_left: float
+    reserve: list[str] = Field(description="The tenants that it serves; it serves all where there are none.")
     report: dict[str, Any]
 
 
@@ -228,7 +231,8 @@ def worker_document(record: WorkerRecord) -> WorkerDocument:
         state=record.state if record.live else "lost",
         live=record.live,
         lease_left=round(max(0.0, record.lease_left), 3),
-        report=dict(record.report),
+        reserve=list(reserved(record)),
+        report={name: value for name, value in record.report.items() if name not in (DRAINING, RESERVE)},
     )
 
 
