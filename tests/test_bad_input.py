@@ -3,7 +3,7 @@
 import json
 import math
 from collections.abc import AsyncIterator
-from datetime import datetime
+from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
 
@@ -74,6 +74,8 @@ async def test_text_that_only_looks_dangerous_is_kept(app: fairlead.App) -> None
         ({"run_in": -1}, "not negative"),
         ({"run_in": 1, "run_at": datetime.now().astimezone()}, "exclude"),
         ({"run_at": datetime(2030, 1, 1)}, "time zone"),
+        ({"run_at": datetime.max.replace(tzinfo=timezone(timedelta(hours=-23)))}, "after 9999 in UTC"),
+        ({"not_after": datetime.min.replace(tzinfo=timezone(timedelta(hours=23)))}, "before the year 1"),
         ({"idempotency_key": "x" * 300}, "255"),
         ({"idempotency_key": "x", "idempotency_scope": "sometimes"}, "active, window or forever"),
         ({"idempotency_key": "x", "idempotency_scope": "window"}, "needs it"),
@@ -94,6 +96,9 @@ async def test_options_that_cannot_work_are_refused(app: fairlead.App, options: 
         ("mysql://root:secret@host/x", "'mysql'; write it like sqlite:///jobs.db"),
         ("jobs.db", "write it like"),
         ("postgresql://host:notaport/x", "postgresql://user@host:5432/database|port"),
+        ("postgresql://shop:se%cret@host/x", "%25 for %"),
+        ("postgresql://shop:my secret@host/x", "%20"),
+        ("postgresql://shop@host/x?password=my secret&sslmode=disable", "%20"),
     ],
 )
 async def test_a_wrong_url_is_explained_without_its_password(url: str, words: str) -> None:
@@ -127,6 +132,31 @@ def test_settings_report_all_that_is_wrong_and_where_it_came_from(monkeypatch: p
     assert "lease (from the environment)" in text
     assert "poll (from the environment)" in text
     assert "retention (from the arguments)" in text
+
+
+def test_a_setting_that_is_misspelt_in_the_environment_is_not_ignored(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FAIRLEAD_DATABSE_URL", "postgresql://host/x")
+    with pytest.raises(fairlead.ConfigError, match="do you mean FAIRLEAD_DATABASE_URL"):
+        fairlead.App()
+
+
+def test_settings_do_not_show_the_password() -> None:
+    assert "secret" not in repr(fairlead.App("postgresql://shop:secret@host/x").settings)
+
+
+def test_variables_that_others_make_are_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Kubernetes makes such for a service of the name fairlead, or fairlead-api."""
+    for name in ("SERVICE_HOST", "PORT", "PORT_8377_TCP_ADDR", "API_PORT", "API_SERVICE_PORT"):
+        monkeypatch.setenv(f"FAIRLEAD_{name}", "tcp://10.0.0.1:8377")
+    fairlead.App("sqlite:///:memory:")
+
+
+@pytest.mark.parametrize("content", [b"lease = ", b'\xff\xfelease = "5s"'])
+def test_a_file_that_cannot_be_read_is_named(content: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "fairlead.toml").write_bytes(content)
+    with pytest.raises(fairlead.ConfigError, match=r"fairlead\.toml cannot be read"):
+        fairlead.App()
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 import os
 import tomllib
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -14,6 +15,7 @@ from fairlead.errors import ConfigError
 
 FILE = "fairlead.toml"
 PREFIX = "FAIRLEAD_"
+NEARLY = 0.95
 
 
 def _seconds(value: Any) -> float:
@@ -55,7 +57,7 @@ class Settings(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    database_url: str = Field("sqlite:///fairlead.db", min_length=1)
+    database_url: str = Field("sqlite:///fairlead.db", min_length=1, repr=False)  # it may hold a password
     lease: Seconds = Field(30.0, ge=1, le=3600)
     heartbeat: Seconds = Field(10.0, ge=0.1, le=1200)
     poll: Seconds = Field(2.0, ge=0.05, le=60)
@@ -120,13 +122,22 @@ def _from_file(path: Path) -> dict[str, Any]:
         return tomllib.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         return {}
-    except (OSError, tomllib.TOMLDecodeError) as error:
+    except (OSError, ValueError) as error:  # ValueError: not TOML, or not even UTF-8
         raise ConfigError(f"{path} cannot be read ({error}); mend it or remove it") from None
 
 
 def _from_environment() -> dict[str, Any]:
     names = {f"{PREFIX}{name.upper()}": name for name in Settings.model_fields}
+    _refuse_misspelt([key for key in os.environ if key.startswith(PREFIX) and key not in names], list(names))
     return {names[key]: value for key, value in os.environ.items() if key in names and value != ""}
+
+
+def _refuse_misspelt(unknown: list[str], names: list[str]) -> None:
+    """A variable that is nearly a setting would be ignored. Others may be somebody else's, as Kubernetes makes them."""
+    found = [(key, near[0]) for key in unknown if (near := get_close_matches(key, names, 1, NEARLY))]
+    if found:
+        lines = [f"{key} (from the environment): there is no such setting; do you mean {near}?" for key, near in found]
+        raise ConfigError("settings that cannot work:\n  " + "\n  ".join(lines))
 
 
 def _describe(error: ValidationError, sources: dict[str, str]) -> str:

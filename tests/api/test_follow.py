@@ -36,6 +36,12 @@ async def until_followed(api: Api, count: int) -> None:
         await asyncio.sleep(0.01)
 
 
+async def until_gone(api: Api) -> None:
+    """Wait until nobody follows."""
+    while len(api.asgi.state.service.follower):  # noqa: ASYNC110
+        await asyncio.sleep(0.01)
+
+
 Event = tuple[str, dict[str, Any]]
 
 
@@ -137,6 +143,33 @@ async def test_there_are_only_so_many_streams() -> None:
                 answer = await api.call("GET", f"/v1/jobs/{job_id}/{path}")
                 assert (answer.status_code, answer.json()["code"]) == (429, "TOO_MANY_FOLLOWERS")
                 assert answer.headers["retry-after"] == "5"
+
+
+async def test_one_key_leaves_room_for_others() -> None:
+    async with served(MEMORY, api_followers=4) as api:
+        job_id, greedy = await api.submit(), await api.key("read")
+        async with aclosing(events_of(api, job_id, greedy)) as one, aclosing(events_of(api, job_id, greedy)) as two:
+            await anext(one)
+            await anext(two)
+            await until_followed(api, 2)
+            headers = {"Authorization": f"Bearer {greedy}"}
+            for path in (f"/v1/jobs/{job_id}/events", f"/v1/jobs/{job_id}/wait", "/v1/stats/stream"):
+                answer = await api.http.get(path, headers=headers)
+                assert (answer.status_code, answer.json()["code"]) == (429, "TOO_MANY_FOLLOWERS")
+            async with aclosing(events_of(api, job_id)) as another:
+                await anext(another)
+                await until_followed(api, 3)
+        await until_gone(api)
+
+
+async def test_watching_the_system_takes_a_seat_too() -> None:
+    async with served(MEMORY, api_followers=1) as api:
+        headers = {"Authorization": f"Bearer {api.admin}"}
+        async with api.http.stream("GET", "/v1/stats/stream", headers=headers) as watching:
+            assert watching.status_code == 200
+            await until_followed(api, 1)
+            assert (await api.call("GET", "/v1/stats/stream")).status_code == 429
+        await until_gone(api)
 
 
 async def test_a_wait_that_is_over_answers_with_the_job_as_it_is() -> None:

@@ -175,7 +175,7 @@ async def test_an_address_that_is_too_long(api: Api) -> None:
 
 async def test_a_store_that_is_away_is_503_with_advice(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
     async def away(*_: object, **__: object) -> Any:
-        raise StoreUnavailable("the database cannot be reached")
+        raise StoreUnavailable("the database at 10.1.2.3 cannot be reached")
 
     monkeypatch.setattr(api.store, "read_keys", away)
     assert (await api.http.get("/healthz")).status_code == 200
@@ -184,6 +184,7 @@ async def test_a_store_that_is_away_is_503_with_advice(api: Api, monkeypatch: py
     answer = await api.call("GET", "/v1/types")
     assert (answer.status_code, answer.json()["code"]) == (503, "STORE_UNAVAILABLE")
     assert answer.headers["retry-after"] == "1"
+    assert "10.1.2.3" not in answer.text, "where the store is and who we are to it is nobody's concern"
 
 
 async def test_it_can_be_mounted_in_another_application(api: Api) -> None:

@@ -118,7 +118,8 @@ def tell_of_hostile(site: Site) -> None:
         store = make_store(site.url)
         await store.open()
         try:
-            await store.log_delivery("", "hostile", told)
+            (endpoint,) = await store.read_callbacks([("", "hostile")])
+            assert await store.log_delivery(endpoint, told)
         finally:
             await store.close()
 

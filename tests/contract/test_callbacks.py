@@ -94,26 +94,49 @@ async def test_endpoints_are_listed_by_owner_and_name(store: Store) -> None:
 async def test_of_two_who_change_an_endpoint_the_second_is_told(store: Store) -> None:
     await store.add_callback(endpoint(), NOTE)
     changed = endpoint(url="https://example.org/new", version=2)
-    assert await store.change_callback(changed, 1, NOTE)
-    assert not await store.change_callback(endpoint(url="https://example.org/late", version=2), 1, NOTE)
+    assert await store.change_callback(changed, endpoint(), NOTE)
+    assert not await store.change_callback(endpoint(url="https://example.org/late", version=2), endpoint(), NOTE)
     (found,) = await store.read_callbacks([("acme", "orders")])
     assert (found.url, found.version) == ("https://example.org/new", 2)
 
 
 async def test_an_endpoint_goes_with_its_log(store: Store) -> None:
-    await store.add_callback(endpoint(), NOTE)
-    await store.log_delivery("acme", "orders", tried(1))
-    await store.log_delivery("rival", "orders", tried(2))
+    for owner in ("acme", "rival"):
+        await store.add_callback(endpoint(owner), NOTE)
+        assert await store.log_delivery(endpoint(owner), tried(1))
     assert await store.remove_callback("acme", "orders", NOTE)
     assert not await store.remove_callback("acme", "orders", NOTE)
     assert await store.read_deliveries("acme", "orders", 10) == []
     assert len(await store.read_deliveries("rival", "orders", 10)) == 1
 
 
+async def test_a_late_try_is_not_in_the_log_of_an_endpoint_that_was_made_later(store: Store) -> None:
+    first = endpoint()
+    await store.add_callback(first, NOTE)
+    await store.remove_callback("acme", "orders", NOTE)
+    assert not await store.log_delivery(first, tried(1)), "nothing is left behind either"
+    await store.add_callback(endpoint(url="https://example.org/other"), NOTE)
+    assert not await store.log_delivery(first, tried(1))
+    assert await store.read_deliveries("acme", "orders", 10) == []
+
+
+async def test_who_saw_an_endpoint_cannot_change_one_that_was_made_later(store: Store) -> None:
+    """A deliverer that was told 410 late, or an operator: both would bring back the old address and its secret."""
+    first = endpoint()
+    await store.add_callback(first, NOTE)
+    await store.remove_callback("acme", "orders", NOTE)
+    await store.add_callback(replace(endpoint(), secrets=(Secret("whsec_other"),)), NOTE)
+    assert not await store.change_callback(replace(first, enabled=False, version=2), first, NOTE)
+    (found,) = await store.read_callbacks([("acme", "orders")])
+    assert (found.enabled, found.version) == (True, 1)
+
+
 async def test_the_log_keeps_the_last_tries_of_each_endpoint(store: Store) -> None:
-    await store.log_delivery("rival", "orders", tried(0))
+    await store.add_callback(endpoint(), NOTE)
+    await store.add_callback(endpoint("rival"), NOTE)
+    await store.log_delivery(endpoint("rival"), tried(0))
     for number in range(KEPT_DELIVERIES + 5):
-        await store.log_delivery("acme", "orders", tried(number))
+        await store.log_delivery(endpoint(), tried(number))
     first = await store.read_deliveries("acme", "orders", 150)
     rest = await store.read_deliveries("acme", "orders", 150, cursor=first[-1].id)
     assert [item.message for item in (*first, *rest)] == [f"msg_{n}" for n in range(KEPT_DELIVERIES + 4, 4, -1)]
@@ -124,9 +147,10 @@ async def test_the_log_keeps_the_last_tries_of_each_endpoint(store: Store) -> No
 
 
 async def test_old_tries_are_removed(world: World) -> None:
-    await world.store.log_delivery("acme", "orders", tried(1))
+    await world.store.add_callback(endpoint(), NOTE)
+    await world.store.log_delivery(endpoint(), tried(1))
     world.advance(100)
-    await world.store.log_delivery("acme", "orders", tried(2))
+    await world.store.log_delivery(endpoint(), tried(2))
     assert await world.store.prune_deliveries(60.0, 10) == 1
     assert [item.message for item in await world.store.read_deliveries("acme", "orders", 10)] == ["msg_2"]
 

@@ -329,16 +329,6 @@ def test_what_was_told_is_not_told_again() -> None:
     assert "b" in {charge.account for charge in queue.tell()}
 
 
-def test_charges_that_could_not_be_told_are_told_next_time() -> None:
-    queue, book = queue_of(Tenant("a")), Book()
-    queue.allocate(10, one_second)
-    queue.untell(queue.tell())
-    queue.allocate(10, one_second)
-    book.exchange(queue.tell())
-    assert book.accounts["default", "a"][0] == 2.0
-    assert queue.tell() == []
-
-
 def test_a_worker_that_starts_late_takes_over_where_the_others_are() -> None:
     old, book = queue_of(Tenant("a", weight=1.0), Tenant("b", weight=1.0)), Book()
     for grant in old.allocate(1000, one_second):

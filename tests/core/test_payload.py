@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairlead.core.payload import MAX_DEPTH, _check_closely, _is_suspicious, check_payload
+from fairlead.core.payload import MAX_DEPTH, MOST_DIGITS, _check_closely, _is_suspicious, check_payload
 from fairlead.errors import PayloadTooLarge, UnsafePayload
 
 PLENTY = 10**7
@@ -32,6 +32,13 @@ def is_safe(check: Any, *arguments: Any) -> bool:
     except UnsafePayload:
         return False
     return True
+
+
+def test_a_number_that_cannot_be_read_back_is_refused() -> None:
+    with pytest.raises(UnsafePayload, match="cannot be read back"):
+        check_payload(b'{"x":%s}' % (b"9" * (MOST_DIGITS + 1)), PLENTY)
+    check_payload(b'{"x":-%s}' % (b"9" * MOST_DIGITS), PLENTY)
+    check_payload(b'{"x":"%s"}' % (b"9" * (MOST_DIGITS + 1)), PLENTY)
 
 
 @given(value=values, ascii_only=st.booleans())

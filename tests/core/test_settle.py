@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairlead.core.failure import CRASH_LIMIT, FailureClass, Policies, policies
+from fairlead.core.failure import CRASH_LIMIT, Curb, FailureClass, Policies, policies
 from fairlead.core.model import CancelRequest, Claim, Ending, ErrorInfo, Held, Hold, Lane, Lease, Outcome, Priority
 from fairlead.core.retry import Retry
-from fairlead.core.settle import Relief, ended_early, heed, settle
+from fairlead.core.settle import Relief, heed, settle
 from fairlead.core.states import MOVES, PENDING, State
 from fairlead.errors import IllegalMove
 
@@ -267,7 +267,7 @@ def test_a_decision_is_taken_again_only_because_of_a_wish_about_the_same_run() -
 
 
 def test_a_last_attempt_ends_a_job_that_would_be_tried_again_and_keeps_its_group() -> None:
-    outcome, relief = Outcome(Ending.FAILED, error=ERROR), Relief(last="enough is enough")
+    outcome, relief = Outcome(Ending.FAILED, error=ERROR), Relief(curb=Curb.BUDGET, why="enough is enough")
     plain = settle(CLAIM, outcome, POLICY, Random(1))
     ended = settle(CLAIM, outcome, POLICY, Random(1), relief)
     assert (plain.state, ended.state, ended.delay) == (State.RETRYING, State.DEAD, 0.0)
@@ -275,7 +275,7 @@ def test_a_last_attempt_ends_a_job_that_would_be_tried_again_and_keeps_its_group
     assert ended.error is not None
     assert ended.error.message == f"{plain.error.message} (not tried again: enough is enough)"
     assert ended.error.fingerprint == plain.error.fingerprint
-    assert ended_early(ended, relief)
+    assert (plain.curbed_by, ended.curbed_by) == (None, Curb.BUDGET)
     own = settle(CLAIM._replace(attempt=99), outcome, POLICY, Random(1), relief)
     assert own.state is State.DEAD
-    assert not ended_early(own, relief), "its own policy had ended it"
+    assert own.curbed_by is None, "its own policy had ended it"

@@ -38,16 +38,6 @@ def test_counts_of_two_workers_are_those_of_one(waits: list[tuple[str, float]], 
     assert spread_of(together) == spread_of(apart)
 
 
-def test_what_nobody_heard_of_is_counted_again_once() -> None:
-    waits = Waits()
-    waits.begun.append(("short", 0.0, 1.0))
-    lost = waits.take()
-    waits.begun.append(("short", 0.0, 1.0))
-    waits.put_back(lost)
-    assert waits.take() == [WaitCount("short", bucket_of(1.0), 2)]
-    assert waits.take() == []
-
-
 def test_of_very_many_at_once_a_sample_stands_for_all() -> None:
     waits = Waits()
     for _ in range(10 * SAMPLE):

@@ -25,6 +25,15 @@ async def test_a_key_is_exchanged_for_a_cookie_that_scripts_cannot_read(api: Api
     assert (await api.http.get("/v1/types")).status_code == 200
 
 
+@pytest.mark.parametrize(("origin", "secure"), [("https://jobs.example.org", True), ("http://127.0.0.1:8377", False)])
+async def test_behind_a_proxy_that_speaks_https_the_cookie_never_travels_open(
+    api: Api, origin: str, secure: bool
+) -> None:
+    headers = {**OURS, "Origin": origin}
+    answer = await api.http.post("/dashboard/session", json={"key": api.admin}, headers=headers)
+    assert ("Secure" in answer.headers["set-cookie"].split("; ")) is secure
+
+
 async def test_what_changes_something_needs_more_than_the_cookie(api: Api) -> None:
     await sign_in(api, api.admin)
     body = {"scope": "type", "name": "mail", "reason": "a flood"}

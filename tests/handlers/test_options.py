@@ -132,6 +132,13 @@ def test_overrides_reach_the_worker() -> None:
     assert overridden(stored, 5.0, Policies()) == (30.0, Policies(retry))
 
 
+def test_what_a_newer_version_has_stored_is_understood_as_far_as_it_can_be() -> None:
+    """A worker that failed here would fail at each job that a newer client submits, and take others with it."""
+    known, novel = '{"retry": {"attempts": 7, "novel": 1}}', '{"retry": {"backoff": "fibonacci"}}'
+    assert overridden(known, None, Policies()) == (None, Policies(Retry(attempts=7)))
+    assert overridden(novel, None, Policies()) == (None, Policies(Retry()))
+
+
 def test_what_is_not_overridden_is_as_declared() -> None:
     declared = Policies(Retry(attempts=7))
     assert overridden(None, 5.0, declared) == (5.0, declared)

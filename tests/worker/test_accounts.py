@@ -5,7 +5,11 @@ from typing import Any
 import pytest
 
 from fairlead.core.fairshare import FairQueue
+from fairlead.core.flush import Flush
+from fairlead.core.ledger import Delivery
 from fairlead.core.model import ActiveLane, Lane, Priority
+from fairlead.core.runtimes import RunCount
+from fairlead.core.share import Charge
 from fairlead.core.tally import Tally
 from fairlead.core.waits import WaitCount
 from fairlead.errors import StoreUnavailable
@@ -16,23 +20,32 @@ LANE = Lane("short", "acme", "mail", Priority.DEFAULT, 1)
 
 
 class Away:
-    """A store that is away until it is told otherwise."""
+    """A store that is away until it is told otherwise, or that does what it is asked and does not say so."""
 
     def __init__(self) -> None:
         self.away = True
+        self.mute = False
         self.heard: list[Any] = []
+        self.flushes: list[Flush] = []
 
     async def run_counts(self, window: float) -> Any:
         return await self._answer([])
 
-    async def exchange_shares(self, charges: Any, since: float) -> Any:
+    async def exchange_shares(self, charges: Any, since: float, flush: Flush) -> Any:
         await self._answer(None)
-        self.heard += charges
+        await self._take(charges, flush)
         return Exchanged([], 1.0)
 
-    async def record_usage(self, deliveries: Any, runs: Any, waits: Any = ()) -> None:
+    async def record_usage(self, deliveries: Any, runs: Any, waits: Any, flush: Flush) -> None:
         await self._answer(None)
-        self.heard += [*deliveries, *waits]
+        await self._take([*deliveries, *runs, *waits], flush)
+
+    async def _take(self, items: list[Any], flush: Flush) -> None:
+        if flush not in self.flushes:
+            self.flushes.append(flush)
+            self.heard += items
+        if self.mute:
+            raise StoreUnavailable("the answer is lost")
 
     async def _answer(self, answer: Any) -> Any:
         if self.away:
@@ -43,6 +56,27 @@ class Away:
 def made(store: Away) -> tuple[Accounts, FairQueue, Tally]:
     queue, tally = FairQueue(), Tally()
     return Accounts(store, queue, tally, frozenset({"short"}), lambda: ()), queue, tally  # type: ignore[arg-type]
+
+
+async def test_what_arrived_although_nobody_said_so_is_not_added_again() -> None:
+    store = Away()
+    store.away, store.mute = False, True
+    accounts, queue, tally = made(store)
+    queue.update([ActiveLane(LANE, 0.0)])
+    for seconds in (3.0, 4.0):
+        (grant,) = queue.allocate(1, tally.estimates.of)
+        tally.started(grant.lane, 1, grant.cost)
+        tally.ended(LANE, seconds)
+        with pytest.raises(StoreUnavailable):
+            await accounts.flush()
+        with pytest.raises(StoreUnavailable):
+            await accounts._record()
+    store.mute = False
+    await accounts.flush()
+    assert sum(item.delivered for item in store.heard if isinstance(item, Delivery)) == pytest.approx(7.0)
+    assert sum(item.runs for item in store.heard if isinstance(item, RunCount)) == 2
+    told = [item.virtual for item in store.heard if isinstance(item, Charge) and item.account == "acme"]
+    assert sum(told) == pytest.approx(0.7)
 
 
 async def test_what_could_not_be_stored_is_stored_later() -> None:

@@ -193,7 +193,7 @@ async def test_a_failure_is_not_retried_when_the_worker_does_not_know_yet(
 ) -> None:
     """The hint is lost and the next look is far away: the settlement finds out."""
     monkeypatch.setattr(cancelling, "LOOK_EVERY", 3600.0)
-    monkeypatch.setattr(cancelling.CancelWatch, "hint", lambda self, hint: None)
+    monkeypatch.setattr(cancelling.CancelWatch, "hint", lambda self: None)
     async with desk.app.worker():
         job = await desk.failer.enqueue()
         await desk.has_begun()
@@ -204,7 +204,7 @@ async def test_a_failure_is_not_retried_when_the_worker_does_not_know_yet(
 
 async def test_a_lost_hint_only_costs_time(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cancelling, "LOOK_EVERY", 0.05)
-    monkeypatch.setattr(cancelling.CancelWatch, "hint", lambda self, hint: None)
+    monkeypatch.setattr(cancelling.CancelWatch, "hint", lambda self: None)
     async with desk.app.worker():
         job = await desk.sleeper.enqueue()
         await desk.has_begun()

@@ -27,6 +27,7 @@ SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
 MOST_HEADER_BYTES = 16 * 1024
 LONGEST_PATH = 8 * 1024
 BODY_PATIENCE = 30.0
+SLOWEST = 16 * 1024  # bytes a second, beyond that patience
 PROTECTION = [
     (b"x-content-type-options", b"nosniff"),
     (b"cache-control", b"no-store"),
@@ -121,17 +122,22 @@ class Gate:
         limit, length = self._service.settings.api_body_limit, headers.get(b"content-length", b"")
         if length.isdigit() and (len(length) > 12 or int(length) > limit):
             raise _too_large(limit)
-        received, complete = 0, False
+        received, complete, latest = 0, False, asyncio.get_running_loop().time() + BODY_PATIENCE
 
         async def limited() -> Message:
             nonlocal received, complete
             if complete:
                 return await receive()
             try:
-                async with asyncio.timeout(BODY_PATIENCE):
+                async with asyncio.timeout_at(latest + received / SLOWEST):
                     message = await receive()
             except TimeoutError:
-                raise Problem(408, "BODY_TOO_SLOW", f"the body did not arrive within {BODY_PATIENCE:g} s") from None
+                raise Problem(
+                    408,
+                    "BODY_TOO_SLOW",
+                    f"the body did not arrive within {BODY_PATIENCE:g} s, nor at {SLOWEST:,} bytes a second after that",
+                    {"Connection": "close"},
+                ) from None
             received += len(message.get("body", b""))
             complete = not message.get("more_body", False)
             if received > limit:

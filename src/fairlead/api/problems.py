@@ -1,5 +1,7 @@
 """Errors as RFC 9457 has them: application/problem+json with a stable code."""
 
+import logging
+import time
 from collections.abc import Mapping, Sequence
 from http import HTTPStatus
 from math import ceil
@@ -35,6 +37,7 @@ from fairlead.errors import (
 MEDIA_TYPE = "application/problem+json"
 MOST_ERRORS = 20
 LONGEST_DETAIL = 2_000
+SILENCE = 5.0
 LONGEST_WAIT = 366 * 86_400.0
 
 STATUS: dict[type[FairleadError], int] = {
@@ -118,7 +121,31 @@ def of_ours(error: FairleadError) -> Problem:
         window = "" if error.window is None else f";w={_whole(error.window)}"
         headers["RateLimit-Policy"] = f'"{error.policy}";q={int(error.quota)}{window}'
         headers["RateLimit"] = f'"{error.policy}";r=0;t={_whole(error.retry_after)}'
-    return Problem(status, error.code, str(error), headers)
+    return Problem(status, error.code, _discreet(error), headers)
+
+
+def _discreet(error: FairleadError) -> str:
+    """What callers are told; hosts, users and statements of the store are for the log."""
+    if not isinstance(error, StoreError):
+        return str(error)
+    _trouble.say(error)
+    return "the store cannot be used now; try again later, the log of the server says why"
+
+
+class _Trouble:
+    """Logs what is wrong with the store, now and then, however many requests suffer from it."""
+
+    def __init__(self) -> None:
+        self._silent_until = 0.0
+
+    def say(self, error: StoreError) -> None:
+        """Log it, unless something was logged a moment ago."""
+        if time.monotonic() > self._silent_until:
+            self._silent_until = time.monotonic() + SILENCE
+            logging.getLogger("fairlead").warning("the store cannot be used: %s", error)
+
+
+_trouble = _Trouble()
 
 
 def _whole(seconds: float) -> int:

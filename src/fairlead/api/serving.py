@@ -10,6 +10,7 @@ from pathlib import Path
 import uvicorn
 from fastapi import FastAPI
 
+from fairlead.api.protocol import PatientProtocol
 from fairlead.api.service import Service
 from fairlead.errors import ConfigError
 
@@ -33,10 +34,11 @@ async def serving(
     """Serve on the socket beside the body; leaving it lets streams end and finishes what is being answered."""
     config = uvicorn.Config(
         api,
-        http="httptools",
+        http=PatientProtocol,
         ws="none",
         lifespan="on",
         log_config=None,
+        log_level="error",  # what strangers send is nothing to fill a log with
         access_log=False,
         server_header=False,
         proxy_headers=False,

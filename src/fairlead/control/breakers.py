@@ -10,6 +10,7 @@ from fairlead.core.controls import Change, Controls
 from fairlead.core.health import DEPENDENCY, TYPE, Sums, breakers_of, subject
 from fairlead.core.model import JobType, instant
 from fairlead.core.names import check_name
+from fairlead.core.stored import restored
 from fairlead.errors import ConfigError
 from fairlead.ports.store import CONTROLS_HINT, Store
 
@@ -87,7 +88,7 @@ async def _set(store: Store, name: str, value: dict[str, Any] | None, operator: 
 
 async def _policy(store: Store, name: str) -> Breaker:
     settings = {subject(TYPE, item.name): item.settings for item in await store.job_types()}
-    return Breaker(**settings.get(name, {}).get("breaker", {}))
+    return restored(Breaker, settings.get(name, {}).get("breaker", {}))
 
 
 async def _controls(store: Store) -> Controls:

@@ -9,6 +9,7 @@ from fairlead.core.controls import ABSENT, Controls
 from fairlead.core.durations import seconds
 from fairlead.core.health import TENANT, Sums
 from fairlead.core.names import check_name
+from fairlead.core.stored import restored
 from fairlead.ports.store import Store
 
 
@@ -52,7 +53,7 @@ async def show_budget(store: Store, tenant: str) -> BudgetStatus:
 async def budget_of(store: Store, controls: Controls, tenant: str) -> RetryBudget:
     """The budget in force for a tenant."""
     control = controls.get(KIND, tenant)
-    return RetryBudget(**control.value) if control and control.value else await _declared(store)
+    return restored(RetryBudget, control.value) if control and control.value else await _declared(store)
 
 
 async def set_budget(
@@ -79,12 +80,12 @@ async def _sums(store: Store) -> dict[str, Sums]:
 async def _declared(store: Store) -> RetryBudget:
     """The application's budget, as its types were registered with it."""
     found = [item.settings["retry_budget"] for item in await store.job_types() if "retry_budget" in item.settings]
-    return RetryBudget(**found[0]) if found else RetryBudget()
+    return restored(RetryBudget, found[0]) if found else RetryBudget()
 
 
 def _status(tenant: str, controls: Controls, usual: RetryBudget, sums: Sums) -> BudgetStatus:
     control = controls.get(KIND, tenant)
-    policy = RetryBudget(**control.value) if control and control.value else usual
+    policy = restored(RetryBudget, control.value) if control and control.value else usual
     return BudgetStatus(
         tenant, sums.good, sums.bad, allowed(policy, sums), policy.ratio, policy.floor, seconds(policy.window),
         policy.beyond, control is not None, version_of(controls, KIND, tenant),

@@ -123,7 +123,7 @@ async def change_endpoint(
         changed = replace(seen, **changes, version=seen.version + 1)
         changed = replace(changed, why_disabled=None if changed.enabled else seen.why_disabled)
         note = operator.note("change callback", _target(seen), **changes)
-        if await store.change_callback(changed, seen.version, note):
+        if await store.change_callback(changed, seen, note):
             return changed
     raise _overtaken(name)
 
@@ -137,7 +137,7 @@ async def rotate_secret(
         seen = await read_endpoint(store, tenant, name)
         changed = rotated(seen, secret, overlap, await store.now())
         note = operator.note("rotate callback secret", _target(seen), overlap=overlap)
-        if await store.change_callback(changed, seen.version, note):
+        if await store.change_callback(changed, seen, note):
             return MadeSecret(changed, secret)
     raise _overtaken(name)
 
@@ -152,7 +152,7 @@ async def disable_gone(store: Store, endpoint: Endpoint) -> None:
     """Disable an endpoint that answered that it is gone, unless somebody has changed it since."""
     changed = replace(endpoint, enabled=False, why_disabled="it answered 410 Gone", version=endpoint.version + 1)
     note = Operator(DELIVERER, changed.why_disabled).note("disable callback", _target(endpoint))
-    await store.change_callback(changed, endpoint.version, note)
+    await store.change_callback(changed, endpoint, note)
 
 
 async def deliveries(

@@ -16,6 +16,7 @@ from fairlead.core.model import JobRecord, JobType, Priority
 from fairlead.core.states import State
 from fairlead.errors import IllegalMove, JobNotFound
 from fairlead.handlers.limits import registered_marks
+from fairlead.handlers.options import seconds_at
 from fairlead.ports.store import SCHEDULED_HINT, Store
 
 
@@ -37,7 +38,7 @@ async def change_job(
         job_type = await registered_type(store, job.type)
         text, version = _checked(job_type, payload, limit), job_type.version
         limits = registered_marks(job_type, payload, job.limits)
-    due = None if run_at is None else run_at.timestamp()
+    due = seconds_at("run_at", run_at)
     change = amend(job, time.time(), priority, due, text, version, limits)
     note = operator.note("change", job_id, **_described(job, priority, run_at, text))
     return await _apply(store, job, change, note)

@@ -7,7 +7,9 @@ followers cost the store little more than one.
 import asyncio
 import contextlib
 import time
-from collections.abc import AsyncGenerator, Callable
+from collections import Counter
+from collections.abc import AsyncGenerator, Callable, Iterator
+from math import ceil
 
 from fairlead.core.model import JobRecord
 from fairlead.core.states import FINAL
@@ -48,36 +50,49 @@ class Follower:
         self._store = store
         self._most = most
         self._clock = clock
+        self._seats: Counter[str] = Counter()
         self._subscriptions: set[Subscription] = set()
         self._poller: asyncio.Task[None] | None = None
         self._closed = False
 
     def __len__(self) -> int:
-        return len(self._subscriptions)
+        return self._seats.total()
 
-    async def changes(self, job: JobRecord) -> AsyncGenerator[JobRecord]:
+    @contextlib.contextmanager
+    def seat(self, who: str) -> Iterator[None]:
+        """Somebody waits or watches; TooManyFollowers where there is no room for them."""
+        self.require_room(who)
+        self._seats[who] += 1
+        try:
+            yield
+        finally:
+            self._seats[who] -= 1
+            self._seats = +self._seats
+
+    async def changes(self, job: JobRecord, who: str) -> AsyncGenerator[JobRecord]:
         """The job now and after each change, until it has ended, is gone, or this is closed."""
         yield job
         if job.state in FINAL:
             return
-        subscription = self._enter(job)
-        try:
-            while not self._closed:
-                await subscription.changed.wait()
-                subscription.changed.clear()
-                if subscription.latest is None or self._closed:
-                    return
-                yield subscription.latest
-                if subscription.latest.state in FINAL:
-                    return
-        finally:
-            self._subscriptions.discard(subscription)
+        with self.seat(who):
+            subscription = self._enter(job)
+            try:
+                while not self._closed:
+                    await subscription.changed.wait()
+                    subscription.changed.clear()
+                    if subscription.latest is None or self._closed:
+                        return
+                    yield subscription.latest
+                    if subscription.latest.state in FINAL:
+                        return
+            finally:
+                self._subscriptions.discard(subscription)
 
-    async def wait(self, job: JobRecord, timeout: float) -> JobRecord:
+    async def wait(self, job: JobRecord, timeout: float, who: str) -> JobRecord:
         """The job once it has ended, or as it is when the time is over."""
         latest = job
         with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(timeout), contextlib.aclosing(self.changes(job)) as changes:
+            async with asyncio.timeout(timeout), contextlib.aclosing(self.changes(job, who)) as changes:
                 async for record in changes:
                     latest = record
         return latest
@@ -90,13 +105,14 @@ class Follower:
         if self._poller is not None:
             self._poller.cancel()
 
-    def require_room(self) -> None:
-        """Raise TooManyFollowers where there are as many as there may be."""
-        if len(self._subscriptions) >= self._most:
-            raise TooManyFollowers(f"{self._most} jobs are being followed here, and that is the most; try again soon")
+    def require_room(self, who: str) -> None:
+        """Raise TooManyFollowers where there are as many as there may be, or one has half of the seats already."""
+        if len(self) >= self._most:
+            raise TooManyFollowers(f"{self._most} wait or watch here, and that is the most; try again soon")
+        if self._seats[who] >= ceil(self._most / 2):
+            raise TooManyFollowers(f"this key waits or watches {self._seats[who]} times here, half of all there may be")
 
     def _enter(self, job: JobRecord) -> Subscription:
-        self.require_room()
         subscription = Subscription(job, self._clock())
         self._subscriptions.add(subscription)
         if self._poller is None:

@@ -18,6 +18,7 @@ from fairlead.core.model import JobType, NewJob
 from fairlead.core.payload import check_payload
 from fairlead.core.pools import Pools
 from fairlead.core.retry import Retry
+from fairlead.core.stored import restored
 from fairlead.core.terms import TypeTerms, terms_in
 from fairlead.errors import ConfigError, InvalidArguments, UnknownType, UnsafePayload
 from fairlead.handlers.limits import registered_marks
@@ -110,13 +111,13 @@ def unknown_type(name: str, types: Iterable[str]) -> UnknownType:
 def retry_of(job_type: JobType) -> Retry:
     """The retry policy that a registered type declares."""
     declared = job_type.settings.get("retry")
-    return Retry(**declared) if declared else Retry()
+    return restored(Retry, declared) if declared else Retry()
 
 
 def policies_of(job_type: JobType) -> Policies:
     """All retry policies that a registered type declares."""
     declared = job_type.settings.get("policies") or {}
-    return policies(retry_of(job_type), {name: Retry(**policy) for name, policy in declared.items()})
+    return policies(retry_of(job_type), {name: restored(Retry, policy) for name, policy in declared.items()})
 
 
 def terms_of(job_type: JobType, pools: Pools) -> TypeTerms:

@@ -7,7 +7,7 @@ from fairlead.errors import ConfigError
 
 Duration = float | int | str | timedelta
 
-FOREVER = 1e15
+FOREVER = 1000 * 366 * 86_400.0  # instants beyond are not known to every database and library
 
 _UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0, "d": 86400.0, "w": 604800.0}
 _NUMBER = re.compile(r"\d+(?:\.\d+)?")
@@ -20,12 +20,12 @@ def seconds(duration: Duration) -> float:
         value = duration.total_seconds()
     elif isinstance(duration, str):
         value = _parse(duration)
-    elif isinstance(duration, int | float) and abs(duration) < FOREVER:
-        value = float(duration)
+    elif isinstance(duration, int | float):
+        value = float(duration) if abs(duration) < FOREVER else FOREVER
     else:
         raise ConfigError(f"{duration!r:.100} is not a duration; write it like 500ms, 30s, 5m, 1h30m or 7d")
-    if not 0 <= value < float("inf"):
-        raise ConfigError(f"{duration!r} is not a duration: it must be finite and not negative")
+    if not 0 <= value < FOREVER:
+        raise ConfigError(f"{duration!r:.100} is not a duration: not negative, and below a thousand years")
     return value
 
 

@@ -39,6 +39,15 @@ class FailureClass(StrEnum):
             raise ConfigError(f"{value!r} is not a failure class; it must be one of {', '.join(cls)}") from None
 
 
+class Curb(StrEnum):
+    """What ended a job that its own policy would have let live."""
+
+    BUDGET = "budget"  # its tenant's retries were used up
+    QUARANTINE = "quarantine"  # its type is in quarantine
+
+    __hash__ = str.__hash__
+
+
 CHANGEABLE = frozenset(FailureClass) - {FailureClass.APPLICATION, FailureClass.PERMANENT}
 DEPENDENCY_BACKOFF = {"backoff": "exponential", "first": 2.0, "factor": 4.0, "cap": 1800.0, "jitter": "full"}
 NEVER = Retry(attempts=1)

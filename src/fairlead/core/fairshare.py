@@ -173,11 +173,6 @@ class FairQueue:
         self._changed.clear()
         return [charge for charge in charges if charge is not None]
 
-    def untell(self, charges: Iterable[Charge]) -> None:
-        """The store could not be told."""
-        for charge in charges:
-            self._account(charge.pool, charge.account).untell(charge)
-
     def hear(self, balances: Iterable[Balance]) -> None:
         """Take over what the store says, which includes what other workers told it.
 

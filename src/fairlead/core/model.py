@@ -5,13 +5,14 @@ Instants are seconds since 1970 by the database's clock, durations are seconds; 
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import datetime
 from enum import IntEnum, StrEnum
 from functools import lru_cache
 from hashlib import blake2b
 from typing import Any, NamedTuple
 
-from fairlead.core.failure import FailureClass
+from fairlead.core.failure import Curb, FailureClass
+from fairlead.core.instants import instant as instant
 from fairlead.core.progress import Progress
 from fairlead.core.states import State
 from fairlead.errors import ConfigError
@@ -261,6 +262,7 @@ class Settlement:
     error: ErrorInfo | None = None
     calls_back: bool = False  # the job wants somebody told when it ends
     place: int | None = None  # where the store keeps the job, if it said so
+    curbed_by: Curb | None = None
 
     @property
     def recorded(self) -> bool:
@@ -391,8 +393,3 @@ class Page:
 
     jobs: tuple[JobRecord, ...]
     cursor: str | None
-
-
-def instant(moment: float | None) -> datetime | None:
-    """The datetime, in UTC, of seconds since 1970."""
-    return None if moment is None else datetime.fromtimestamp(moment, UTC)

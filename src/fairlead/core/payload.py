@@ -1,11 +1,15 @@
 """What may be in a payload or result: bounded JSON that every database can keep."""
 
 import json
+import re
 from typing import Any, NoReturn
 
 from fairlead.errors import PayloadTooLarge, UnsafePayload
 
 MAX_DEPTH = 64
+MOST_DIGITS = 4300  # of a number that Python reads back
+
+_LONG_NUMBER = re.compile(rf"(?<![0-9])[0-9]{{{MOST_DIGITS + 1}}}")  # tried once for each run of digits
 
 
 def check_payload(given: bytes, limit: int, what: str = "payload") -> str:
@@ -28,6 +32,7 @@ def _is_suspicious(text: str) -> bool:
         or "Infinity" in text
         or ("\\u" in text and ("\\u0000" in text or "\\ud" in text or "\\uD" in text))
         or text.count("[") + text.count("{") > MAX_DEPTH
+        or (len(text) > MOST_DIGITS and _LONG_NUMBER.search(text) is not None)
     )
 
 

@@ -11,7 +11,7 @@ from fairlead.core import states
 from fairlead.core.callback import wants_callback
 from fairlead.core.cancel import cancel_error
 from fairlead.core.durations import seconds
-from fairlead.core.failure import FailureClass, Policies, policy_for
+from fairlead.core.failure import Curb, FailureClass, Policies, policy_for
 from fairlead.core.fingerprint import fingerprint
 from fairlead.core.model import Claim, Ending, ErrorInfo, Held, Outcome, Settlement
 from fairlead.core.retry import LONGEST_DELAY, Retry, retry_delay, wait
@@ -30,12 +30,13 @@ class Relief(NamedTuple):
     """What a failure is spared, and what becomes of its retry, for reasons beyond its own job.
 
     A dependency that is known to be away is nobody's attempt: `excused`. `at_least` is what the tenant's retry budget
-    asks for. `last` says why this attempt is the last one, whatever the policy says.
+    asks for. `curb` makes this attempt the last one, whatever the policy says, and `why` says so to people.
     """
 
     excused: bool = False
     at_least: float = 0.0
-    last: str | None = None
+    curb: Curb | None = None
+    why: str = ""
 
 
 def settle(
@@ -93,19 +94,12 @@ def _relieve(settlement: Settlement, job: Claim | Held, policy: Retry, relief: R
         if delay is None:
             return
         settlement.state, settlement.attempt, settlement.delay = State.RETRYING, job.attempt - 1, delay
-    if settlement.state is State.RETRYING and relief.last is not None:
-        settlement.state, settlement.delay = State.DEAD, 0.0
-        settlement.error = _noted(settlement.error, relief.last)
+    if settlement.state is State.RETRYING and relief.curb is not None:
+        settlement.state, settlement.delay, settlement.curbed_by = State.DEAD, 0.0, relief.curb
+        settlement.error = _noted(settlement.error, relief.why)
     elif settlement.state is State.RETRYING and relief.at_least > settlement.delay:
         latest = LONGEST_DELAY if policy.max_age is None else max(0.0, seconds(policy.max_age) - job.age)
         settlement.delay = max(settlement.delay, min(relief.at_least, latest))
-
-
-def ended_early(settlement: Settlement, relief: Relief) -> bool:
-    """Whether a job is dead that its own policy would have let live."""
-    if settlement.state is not State.DEAD or relief.last is None or settlement.error is None:
-        return False
-    return settlement.error.message.endswith(NOTE.format(relief.last))
 
 
 def _noted(error: ErrorInfo | None, why: str) -> ErrorInfo | None:

@@ -188,13 +188,6 @@ class Share:
         self.told_floor = self.floor
         return charge
 
-    def untell(self, charge: Charge) -> None:
-        """The store may not have heard it."""
-        self.begin = max(self.begin, charge.begin)
-        self.pending += charge.virtual
-        self.told_floor = 0.0
-        self.changed[self] = None
-
     def first(self) -> "Share | None":
         """The busy one below with the least virtual time; the floor follows it."""
         heap = self.heap

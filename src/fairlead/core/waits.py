@@ -59,11 +59,6 @@ class Waits:
         counts, self._counts = self._counts, {}
         return [WaitCount(pool, bucket, starts) for (pool, bucket), starts in counts.items()]
 
-    def put_back(self, counts: Iterable[WaitCount]) -> None:
-        """Count these again: nobody has heard of them."""
-        for pool, bucket, starts, _ in counts:
-            self._counts[pool, bucket] = self._counts.get((pool, bucket), 0) + starts
-
 
 def spread(counts: Mapping[int, int]) -> Spread | None:
     """The percentiles of counted durations; None where there are none."""

@@ -55,8 +55,9 @@ def dashboard_router(keys: "KeysOf") -> APIRouter:
         if key is None:
             return _refusal("this key is unknown, mistyped, expired or revoked")
         response = JSONResponse(_document(key))
-        secure = request.url.scheme == "https"
-        response.set_cookie(COOKIE, wanted.key, httponly=True, samesite="strict", secure=secure, path="/")
+        response.set_cookie(
+            COOKIE, wanted.key, httponly=True, samesite="strict", secure=_is_encrypted(request), path="/"
+        )
         return response
 
     @router.delete("/dashboard/session")
@@ -88,6 +89,11 @@ class KeysOf(Protocol):
 def _document(key: ApiKey) -> dict[str, object]:
     scopes = sorted({grant.value for own in key.grants for grant in IMPLIED[own]})
     return {"name": key.name, "tenant": key.tenant, "scopes": scopes}
+
+
+def _is_encrypted(request: Request) -> bool:
+    """Whether the browser speaks HTTPS: with us, or with a proxy in front, which its Origin tells."""
+    return request.url.scheme == "https" or request.headers.get("origin", "").startswith("https://")
 
 
 def _takes_gzip(request: Request) -> bool:

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import UTC, datetime
 from functools import lru_cache
 from random import Random
 from typing import Any, NamedTuple, Protocol
@@ -18,6 +18,7 @@ from fairlead.core.names import check_name
 from fairlead.core.retry import Retry
 from fairlead.core.spread import spread
 from fairlead.core.states import State
+from fairlead.core.stored import restored
 from fairlead.core.unique import unique as unique_key
 from fairlead.errors import ConfigError, InvalidArguments
 from fairlead.handlers.spec import HandlerSpec
@@ -90,7 +91,7 @@ def template(
         limits,
     )
     delay, run_at = _when(options)
-    not_after = _instant("not_after", options.not_after)
+    not_after = seconds_at("not_after", options.not_after)
     exact = exact if options.exact is None else options.exact
     return Template(lane, delay, run_at, not_after, _unique(options), overrides(options), _parent(options), exact)
 
@@ -125,17 +126,21 @@ def _when(options: Options) -> tuple[float, float | None]:
     if options.run_in is not None and options.run_at is not None:
         raise ConfigError("run_in and run_at exclude each other; give one of them")
     delay = 0.0 if options.run_in is None else seconds(options.run_in)
-    return delay, _instant("run_at", options.run_at)
+    return delay, seconds_at("run_at", options.run_at)
 
 
-def _instant(name: str, moment: datetime | None) -> float | None:
+def seconds_at(name: str, moment: datetime | None) -> float | None:
+    """The instant in seconds since 1970; ConfigError where it cannot be read back."""
     if moment is None:
         return None
     if not isinstance(moment, datetime):
         raise ConfigError(f"{name}={moment!r:.100} is not a datetime; durations from now are given with run_in")
     if moment.tzinfo is None:
         raise ConfigError(f"{name}={moment!r} has no time zone; use datetime.now(UTC) or add tzinfo")
-    return moment.timestamp()
+    try:
+        return moment.astimezone(UTC).timestamp()
+    except (OverflowError, ValueError):
+        raise ConfigError(f"{name}={moment!r} is before the year 1 or after 9999 in UTC; choose another time") from None
 
 
 def _unique(options: Options) -> Unique | None:
@@ -217,4 +222,4 @@ def _parsed(options: str) -> tuple[float | None, Retry | None]:
     """Stored options; the jobs of one submission have the same text."""
     overrides = from_json(options)
     given = overrides.get("retry")
-    return overrides.get("timeout"), Retry(**given) if given else None
+    return overrides.get("timeout"), restored(Retry, given) if given else None

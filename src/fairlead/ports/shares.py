@@ -1,13 +1,15 @@
 """What a store does for fair share: accounts, the ledger, and how long types run.
 
 Workers charge accounts and read what others have charged, on their own time and never within a claim. Charges add up,
-whatever their order; one that was told twice, or never, after a cut is an error of fairness for a moment and of nothing
-else. So these writes need no guard. What was delivered goes to the ledger in the same manner.
+whatever their order. A write whose answer was lost is sent again as the same flush, which counts once; what a worker
+that crashed had not told is an error of fairness for a moment and of nothing else. What was delivered goes to the
+ledger in the same manner.
 """
 
 from collections.abc import Sequence
 from typing import NamedTuple, Protocol
 
+from fairlead.core.flush import Flush
 from fairlead.core.ledger import Delivery, Entry, Line, Unsettled
 from fairlead.core.model import Lane
 from fairlead.core.runtimes import RunCount
@@ -33,13 +35,19 @@ class LaneDepth(NamedTuple):
 class ShareStore(Protocol):
     """The verbs about fair share, a part of every store."""
 
-    async def exchange_shares(self, charges: Sequence[Charge], since: float) -> Exchanged:
-        """Charge the accounts, and read those that anybody has charged since an instant of the store's clock."""
+    async def exchange_shares(self, charges: Sequence[Charge], since: float, flush: Flush | None = None) -> Exchanged:
+        """Charge the accounts, unless this flush did, and read those that anybody has charged since an instant of the
+        store's clock."""
 
     async def record_usage(
-        self, deliveries: Sequence[Delivery], runs: Sequence[RunCount], waits: Sequence[WaitCount] = ()
+        self,
+        deliveries: Sequence[Delivery],
+        runs: Sequence[RunCount],
+        waits: Sequence[WaitCount] = (),
+        flush: Flush | None = None,
     ) -> None:
-        """Add what was delivered and how long jobs waited to this minute, and runs to this hour."""
+        """Add what was delivered and how long jobs waited to this minute, and runs to this hour, unless this flush
+        did."""
 
     async def lane_depths(self, most: int) -> list[LaneDepth]:
         """The lanes that have ready jobs, and how many; none is counted further than to `most`."""

@@ -68,6 +68,7 @@ from fairlead.core.amend import WaitingChange
 from fairlead.core.audit import AuditEntry, AuditHead, AuditNote
 from fairlead.core.cancel import Cancelled, Demand
 from fairlead.core.controls import Change, Changed, Control
+from fairlead.core.flush import Flush
 from fairlead.core.health import Count, Counted
 from fairlead.core.late import Late
 from fairlead.core.model import (
@@ -299,8 +300,8 @@ class Store(ShareStore, LimitedStore, ServerRecords, ViewStore, CallbackStore, P
     async def change_controls(self, changes: Sequence[Change], note: AuditNote | None = None) -> list[Control]:
         """Apply the changes that were decided upon what is there, audited if noted; returns the controls they made."""
 
-    async def count_runs(self, counts: Sequence[Count]) -> Counted:
-        """Add runs to their subjects, and read what these have in their spans."""
+    async def count_runs(self, counts: Sequence[Count], flush: Flush | None = None) -> Counted:
+        """Add runs to their subjects, unless this flush did, and read what these have in their spans."""
 
     async def health_counts(self) -> Counted:
         """What all subjects have that were counted within their spans."""

@@ -12,6 +12,7 @@ from fairlead.core.durations import seconds
 from fairlead.core.health import QUARANTINE, TYPE, Count, subject
 from fairlead.core.model import Held
 from fairlead.core.quarantine import Quarantine
+from fairlead.core.stored import restored
 from fairlead.ports.store import Store
 from fairlead.telemetry.events import Telemetry
 from fairlead.worker.breakers import Breakers
@@ -48,6 +49,6 @@ class Crashes:
         found = {item.name: item.settings for item in await self._store.job_types()}
         settings = {type_: found.get(type_, {}) for type_ in types}
         return {
-            type_: (Breaker(**own.get("breaker", {})), Quarantine(**own.get("quarantine", {})))
+            type_: (restored(Breaker, own.get("breaker", {})), restored(Quarantine, own.get("quarantine", {})))
             for type_, own in settings.items()
         }

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import logging
 import random
 from typing import Protocol
 
@@ -12,6 +13,8 @@ from fairlead.telemetry.events import ServiceFailed, Telemetry
 from fairlead.worker.trouble import Trouble
 
 AFTER_FAILURE = 5.0
+
+_log = logging.getLogger("fairlead")
 
 
 class Service(Protocol):
@@ -65,10 +68,18 @@ class ServiceHost:
             except StoreError as error:
                 await trouble.pause(error)
                 continue
-            except FairleadError as error:
-                self._telemetry.emit(ServiceFailed(service.name, str(error)))
+            except Exception as error:
+                self._report(service.name, error)
                 pause = AFTER_FAILURE * random.uniform(0.9, 1.1)
             await self._sleep(service.name, pause)
+
+    def _report(self, name: str, error: Exception) -> None:
+        """One service that fails takes no other with it, nor the process: the next leader would fail like this one."""
+        if isinstance(error, FairleadError):
+            self._telemetry.emit(ServiceFailed(name, str(error)))
+            return
+        self._telemetry.emit(ServiceFailed(name, f"{type(error).__name__}: {error}"))
+        _log.error("the service %s failed; this is a defect in Fairlead: please report it", name, exc_info=error)
 
     async def _once(self, service: Service) -> float:
         """Run it if this process leads; followers look again a little apart from each other."""

@@ -19,9 +19,10 @@ class CallbackVerbs(Statements):
         """Keep a new endpoint; False where its owner has one of this name."""
         return await self._transact(lambda: _write("add_callback", _row(endpoint), note))
 
-    async def change_callback(self, endpoint: Endpoint, seen: int, note: AuditNote) -> bool:
-        """Replace an endpoint that is still in the version that was seen."""
-        return await self._transact(lambda: _write("change_callback", {**_row(endpoint), "seen": seen}, note))
+    async def change_callback(self, endpoint: Endpoint, seen: Endpoint, note: AuditNote) -> bool:
+        """Replace an endpoint that is still the one that was seen, in the same version."""
+        guard = {"seen": seen.version, "seen_secrets": json.dumps(seen.secrets)}
+        return await self._transact(lambda: _write("change_callback", {**_row(endpoint), **guard}, note))
 
     async def remove_callback(self, owner: str, name: str, note: AuditNote) -> bool:
         """Remove an endpoint and its log; False where there is none."""
@@ -42,9 +43,9 @@ class CallbackVerbs(Statements):
         )
         return [endpoint_of(row) for row in found]
 
-    async def log_delivery(self, owner: str, name: str, delivered: Delivered) -> None:
-        """Keep a try among the last of its endpoint."""
-        await self._transact(lambda: _log({"owner": owner, "name": name}, delivered))
+    async def log_delivery(self, endpoint: Endpoint, delivered: Delivered) -> bool:
+        """Keep a try among the last of its endpoint; False where that is gone, or leads elsewhere by now."""
+        return await self._transact(lambda: _log(endpoint, delivered))
 
     async def read_deliveries(self, owner: str, name: str, limit: int, cursor: int | None = None) -> list[Delivered]:
         """The tries of an endpoint before the cursor, newest first."""
@@ -101,7 +102,10 @@ def _remove(which: dict[str, Any], note: AuditNote) -> Script[bool]:
     return bool(found)
 
 
-def _log(which: dict[str, Any], delivered: Delivered) -> Script[None]:
+def _log(endpoint: Endpoint, delivered: Delivered) -> Script[bool]:
+    which = {"owner": endpoint.owner, "name": endpoint.name}
     told = {name: value for name, value in delivered._asdict().items() if name not in ("id", "at")}
-    yield Ask("add_delivery", {**which, **told})
-    yield Ask("trim_deliveries", {**which, "kept": KEPT_DELIVERIES})
+    found = yield Ask("add_delivery", {**which, **told, "url": endpoint.url})
+    if found:
+        yield Ask("trim_deliveries", {**which, "kept": KEPT_DELIVERIES})
+    return bool(found)

@@ -6,14 +6,18 @@ Accounts are written in the order of their names by everyone, so that two worker
 from collections.abc import Sequence
 from typing import Any
 
+from fairlead.core.flush import Flush
 from fairlead.core.ledger import Delivery, Entry, Line, Unsettled
 from fairlead.core.runtimes import RunCount
 from fairlead.core.share import Balance, Charge
 from fairlead.core.waits import WaitCount
 from fairlead.ports.shares import Exchanged, LaneDepth
 from fairlead.stores.enqueue import Ask, Step
+from fairlead.stores.flushes import is_new
 from fairlead.stores.lanes import KnownLanes
 from fairlead.stores.statements import Script, Statements
+
+FLUSHES = 86_400.0  # seconds; nobody sends again what is older
 
 
 class ShareVerbs(Statements):
@@ -25,15 +29,19 @@ class ShareVerbs(Statements):
         """Read the lanes that are not known yet."""
         raise NotImplementedError
 
-    async def exchange_shares(self, charges: Sequence[Charge], since: float) -> Exchanged:
+    async def exchange_shares(self, charges: Sequence[Charge], since: float, flush: Flush | None = None) -> Exchanged:
         """Charge the accounts, and read those that anybody has charged since an instant of the store's clock."""
-        return await self._transact(lambda: _exchange_script(charges, since))
+        return await self._transact(lambda: _exchange_script(charges, since, flush))
 
     async def record_usage(
-        self, deliveries: Sequence[Delivery], runs: Sequence[RunCount], waits: Sequence[WaitCount] = ()
+        self,
+        deliveries: Sequence[Delivery],
+        runs: Sequence[RunCount],
+        waits: Sequence[WaitCount] = (),
+        flush: Flush | None = None,
     ) -> None:
         """Add what was delivered and how long jobs waited to this minute, and runs to this hour."""
-        await self._transact(lambda: _usage_script(deliveries, runs, waits))
+        await self._transact(lambda: _usage_script(deliveries, runs, waits, flush))
 
     async def lane_depths(self, most: int) -> list[LaneDepth]:
         """The lanes that have ready jobs, and how many; none is counted further than to `most`."""
@@ -68,14 +76,18 @@ class ShareVerbs(Statements):
         await self._transact(lambda: _prune_script(keep))
 
 
-def _exchange_script(charges: Sequence[Charge], since: float) -> Script[Exchanged]:
-    if charges:
+def _exchange_script(charges: Sequence[Charge], since: float, flush: Flush | None) -> Script[Exchanged]:
+    if charges and (yield from is_new(flush)):
         yield Step("charge_shares", [charge._asdict() for charge in sorted(charges)])
     *found, (*_, now) = yield Ask("read_shares", {"since": since})
     return Exchanged([Balance(*row) for row in found], now)
 
 
-def _usage_script(deliveries: Sequence[Delivery], runs: Sequence[RunCount], waits: Sequence[WaitCount]) -> Script[None]:
+def _usage_script(
+    deliveries: Sequence[Delivery], runs: Sequence[RunCount], waits: Sequence[WaitCount], flush: Flush | None
+) -> Script[None]:
+    if not (yield from is_new(flush)):
+        return
     if deliveries:
         yield Step("add_deliveries", [delivery._asdict() for delivery in sorted(deliveries)])
     if runs:
@@ -92,3 +104,4 @@ def _step(query: str, rows: list[dict[str, Any]]) -> Script[None]:
 def _prune_script(keep: float) -> Script[None]:
     for query in ("prune_ledger", "prune_runs", "prune_waits", "prune_accounts"):
         yield Ask(query, {"keep": keep})
+    yield Ask("prune_flushes", {"keep": FLUSHES})

@@ -1,7 +1,10 @@
 """What happens in the engine, as data; `Telemetry` hands each event to whoever listens."""
 
+import logging
 from collections.abc import Callable
 from dataclasses import dataclass
+
+_log = logging.getLogger("fairlead")
 
 
 @dataclass(frozen=True, slots=True)
@@ -326,6 +329,7 @@ class Telemetry:
 
     def __init__(self) -> None:
         self._listeners: list[Callable[[Event], None]] = []
+        self._failures: set[tuple[int, type[Exception]]] = set()
         self._jobs_wanted = False
 
     def __bool__(self) -> bool:
@@ -337,6 +341,16 @@ class Telemetry:
         self._jobs_wanted = self._jobs_wanted or jobs
 
     def emit(self, event: Event) -> None:
-        """Tell everyone."""
+        """Tell everyone. A listener that fails, as a log on a full disk does, is nobody else's concern."""
         for listener in self._listeners:
-            listener(event)
+            try:
+                listener(event)
+            except Exception as error:
+                self._say_so(listener, error)
+
+    def _say_so(self, listener: Callable[[Event], None], error: Exception) -> None:
+        """Once for each listener and kind of error, by the standard library, which raises nothing itself."""
+        failure = (id(listener), type(error))
+        if failure not in self._failures:
+            self._failures.add(failure)
+            _log.error("a listener for events failed (%r); jobs go on without it", error, exc_info=error)

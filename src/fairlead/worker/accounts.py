@@ -5,19 +5,24 @@ charged, in memory. Every half second charges are exchanged through the store, a
 since other workers should know before they choose. Every few seconds what was delivered goes to the ledger. Each waits
 longer where it costs more than a fiftieth of the time, as with thousands of tenants.
 
-When the store is away, charges wait; when the worker crashes, those of the last half second are forgotten.
+When the store is away, charges wait: what may have arrived is sent again as it was, so that it counts once. When the
+worker crashes, those of the last half second are forgotten.
 """
 
 import asyncio
 import contextlib
 import time
 from collections.abc import Awaitable, Callable, Iterable
+from uuid import uuid4
 
 from fairlead.core.fairshare import FairQueue
+from fairlead.core.flush import Flush
 from fairlead.core.ledger import Delivery
 from fairlead.core.model import Lane
-from fairlead.core.share import Balance
+from fairlead.core.runtimes import RunCount
+from fairlead.core.share import Balance, Charge
 from fairlead.core.tally import Tally
+from fairlead.core.waits import WaitCount
 from fairlead.errors import StoreError
 from fairlead.ports.store import Store
 
@@ -28,6 +33,8 @@ AT_MOST_EVERY = 0.05
 THRIFT = 50  # times what something cost, it waits before it is done again
 OVERLAP = 2.0  # seconds; a charge may become visible so long after its instant
 LEARN_FROM = 24 * 3600.0
+
+Usage = tuple[list[Delivery], list[RunCount], list[WaitCount]]
 
 
 class Accounts:
@@ -49,6 +56,10 @@ class Accounts:
         self._running = running
         self._is_reserved = is_reserved
         self._delivered: dict[tuple[str, str], float] = {}
+        self._untold: list[Charge] = []
+        self._exchanges = Flush(str(uuid4()), 1)
+        self._unrecorded: Usage | None = None
+        self._records = Flush(str(uuid4()), 1)
         self._heard = 0.0
         self._balances: set[Balance] = set()  # that were heard last time
         self._hurry = asyncio.Event()
@@ -87,31 +98,36 @@ class Accounts:
 
     async def _exchange(self, always: bool = False) -> None:
         """Slots that are reserved for a tenant are not charged to its share of the others."""
-        charges = self._queue.tell()
-        if self._is_reserved or not (charges or self._queue or always):
+        again, self._untold = bool(self._untold), self._untold or self._queue.tell()
+        if self._is_reserved or not (self._untold or self._queue or always):
+            self._untold = []
             return
-        try:
-            answer = await self._store.exchange_shares(charges, self._heard)
-        except BaseException:
-            self._queue.untell(charges)
-            raise
+        answer = await self._store.exchange_shares(self._untold, self._heard, self._exchanges)
+        self._untold, self._exchanges = [], self._exchanges.next()
         self._heard = answer.now - OVERLAP
         balances = {balance for balance in answer.balances if balance.pool in self._pools}
         self._queue.hear(balances - self._balances)
         self._balances = balances
+        if again:
+            await self._exchange()
 
     async def _record(self) -> None:
+        """What could not be told last time goes as it was, since it may have arrived; then what is new."""
+        if self._unrecorded is not None:
+            await self._tell_usage(self._unrecorded)
+        usage = self._take_usage()
+        if any(usage):
+            await self._tell_usage(usage)
+
+    async def _tell_usage(self, usage: Usage) -> None:
+        self._unrecorded = usage
+        await self._store.record_usage(*usage, flush=self._records)
+        self._unrecorded, self._records = None, self._records.next()
+
+    def _take_usage(self) -> Usage:
         delivered, self._delivered = self._delivered, {}
-        runs, waits = self._tally.take_runs(), self._tally.waits.take()
-        if not delivered and not runs and not waits:
-            return
-        try:
-            await self._store.record_usage([self._delivery(*item) for item in delivered.items()], runs, waits)
-        except BaseException:
-            self._tally.waits.put_back(waits)
-            for key, amount in delivered.items():
-                self._delivered[key] = self._delivered.get(key, 0.0) + amount
-            raise
+        deliveries = [self._delivery(*item) for item in delivered.items()]
+        return deliveries, self._tally.take_runs(), self._tally.waits.take()
 
     def _delivery(self, key: tuple[str, str], amount: float) -> Delivery:
         return Delivery(*key, 0.0, amount) if self._is_reserved else Delivery(*key, amount)

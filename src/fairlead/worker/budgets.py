@@ -6,9 +6,11 @@ from collections.abc import Iterator
 
 from fairlead.core.budget import KIND, RetryBudget, allowed, stretch
 from fairlead.core.durations import seconds
+from fairlead.core.failure import Curb
 from fairlead.core.health import BUCKETS, TENANT, Count, Sums, subject
 from fairlead.core.model import Settlement
 from fairlead.core.settle import Relief
+from fairlead.core.stored import restored
 from fairlead.telemetry.events import RetriesDelayed, RetriesRefused, Telemetry
 from fairlead.worker.controls import ControlView
 from fairlead.worker.tally import Tally
@@ -36,7 +38,7 @@ class Budgets:
         at_least = stretch(policy, sums)
         if at_least == 0.0 or blameless or policy.beyond == "delay":
             return Relief(at_least=at_least)
-        return Relief(last=f"tenant {tenant} has used up its retry budget")
+        return Relief(curb=Curb.BUDGET, why=f"tenant {tenant} has used up its retry budget")
 
     def retried(self, tenant: str, relief: Relief, settlement: Settlement) -> None:
         """Count a retry: now, or where it was delayed to."""
@@ -84,7 +86,7 @@ class Budgets:
 
     def _policy(self, tenant: str) -> RetryBudget:
         control = self._view.known.get(KIND, tenant)
-        return RetryBudget(**control.value) if control and control.value else self._usual
+        return restored(RetryBudget, control.value) if control and control.value else self._usual
 
     def _add(self, tenant: str, more: Sums) -> None:
         known = self._sums.get(tenant, Sums())

@@ -105,7 +105,7 @@ class Deliverer:
     async def _log(self, endpoint: Endpoint, tried: Delivered) -> None:
         """The log is for people; where it cannot be written, the delivery counts all the same."""
         with contextlib.suppress(StoreError):
-            await self._store.log_delivery(endpoint.owner, endpoint.name, tried)
+            await self._store.log_delivery(endpoint, tried)
 
     async def _follow(self, endpoint: Endpoint, answer: "Answer") -> None:
         refusal = _refusal(answer)

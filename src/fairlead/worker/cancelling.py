@@ -7,7 +7,7 @@ import asyncio
 import contextlib
 
 from fairlead.errors import StoreError
-from fairlead.ports.store import WORKER_HINT, Store
+from fairlead.ports.store import Store
 from fairlead.worker.slots import Slots
 
 LOOK_EVERY = 3.0
@@ -22,10 +22,9 @@ class CancelWatch:
         self._slots = slots
         self._hinted = asyncio.Event()
 
-    def hint(self, hint: str) -> None:
-        """Somebody may have asked: a hint that names this worker, or the empty one after hints may have been lost."""
-        if not hint or hint == f"{WORKER_HINT}{self._owner}":
-            self._hinted.set()
+    def hint(self) -> None:
+        """Somebody may have asked."""
+        self._hinted.set()
 
     async def run(self) -> None:
         """Look at each hint, and every few seconds, until cancelled."""

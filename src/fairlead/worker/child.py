@@ -8,6 +8,7 @@ import signal
 import socket
 import threading
 import time
+from typing import Any
 
 from fairlead.errors import LeaseLost
 from fairlead.worker.lease import LeaseClock, boot_time
@@ -73,11 +74,12 @@ class SupervisorLink:
                 for line in lines:
                     self._apply(json.loads(line))
 
-    def _apply(self, message: dict[str, float | str]) -> None:
+    def _apply(self, message: dict[str, Any]) -> None:
         assert self._clock is not None
         if "lost" in message:
             self._clock.lose(str(message["lost"]))
         else:
+            self._clock.trouble = message.get("trouble")
             self._clock.renewed(float(message["renewed"]))
 
     def _stop_orphan(self, clock: LeaseClock) -> None:

@@ -8,6 +8,7 @@ from fairlead.core.failure import FailureClass, classify
 from fairlead.core.fingerprint import fingerprint
 from fairlead.core.model import Ending, ErrorInfo, Outcome
 from fairlead.errors import DeadLetter, Discard, JobCancelled, RetryLater, Snooze
+from fairlead.handlers.containing import Escaped
 from fairlead.handlers.spec import HandlerSpec
 from fairlead.worker.answers import retry_after_of, status_of
 from fairlead.worker.frames import user_frame
@@ -19,12 +20,12 @@ TRACEBACK_LIMIT = 16_000
 def outcome_of(error: Exception, spec: HandlerSpec) -> Outcome:
     """What a run ended in that raised this."""
     try:
-        return _outcome(error, spec)
+        return _outcome(error.what if isinstance(error, Escaped) else error, spec)
     except Exception as unexpected:  # a verdict with something that is no duration, an exception that cannot be read
         return Outcome(Ending.FAILED, error=describe(unexpected))
 
 
-def _outcome(error: Exception, spec: HandlerSpec) -> Outcome:
+def _outcome(error: BaseException, spec: HandlerSpec) -> Outcome:
     match error:
         case Snooze():
             return Outcome(Ending.SNOOZED, error=describe(error, None, seconds(error.for_)))
@@ -41,7 +42,7 @@ def _outcome(error: Exception, spec: HandlerSpec) -> Outcome:
     return Outcome(Ending.FAILED, error=describe(error, failure, retry_after))
 
 
-def _names(error: Exception) -> list[str]:
+def _names(error: BaseException) -> list[str]:
     """The names of its type and of the bases of that; before them that of its error number, where it has one."""
     names = [f"{kind.__module__}.{kind.__qualname__}" for kind in type(error).__mro__]
     if isinstance(error, OSError) and isinstance(error.errno, int) and error.errno in errno.errorcode:

@@ -11,16 +11,18 @@ import contextlib
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
+from uuid import uuid4
 
 from fairlead.core import quarantine
 from fairlead.core.breaker import BREAKER, opened, why_open
 from fairlead.core.controls import ABSENT, Change
 from fairlead.core.durations import seconds
-from fairlead.core.failure import FailureClass
+from fairlead.core.failure import Curb, FailureClass
+from fairlead.core.flush import Flush
 from fairlead.core.gates import limiting
 from fairlead.core.health import DEPENDENCY, QUARANTINE, TENANT, TYPE, Count, Counted, Sums, blamed, subject
 from fairlead.core.model import Claim, Ending, Outcome, Settlement
-from fairlead.core.settle import Relief, ended_early
+from fairlead.core.settle import Relief
 from fairlead.core.states import State
 from fairlead.errors import StoreError
 from fairlead.handlers.spec import Registry
@@ -40,7 +42,7 @@ SETTLED = 0.5  # what has begun to fail is judged when all workers had time to a
 SUCCEEDED = Ending.SUCCEEDED
 FAILURES = (Ending.FAILED, Ending.TIMED_OUT)
 EXCUSED = Relief(excused=True)
-QUARANTINED = Relief(last="its type is in quarantine")
+QUARANTINED = Relief(curb=Curb.QUARANTINE, why="its type is in quarantine")
 DECIDED = Sums(counted_for=SETTLED)  # an open breaker is counted no longer
 ADVICE = "find the cause in `fairlead dlq groups`, mend it, then run `fairlead quarantine release {}`"
 
@@ -66,6 +68,7 @@ class Health:
         self._tally = Tally()
         self.suspects = Suspects(registry, self._tally)
         self._unsent: list[Count] = []
+        self._counting = Flush(str(uuid4()), 1)
         self._troubled: frozenset[str] = frozenset()
         self._budgets = Budgets(registry.budget, view, self._tally, telemetry)
         self._urgent = asyncio.Event()
@@ -100,7 +103,7 @@ class Health:
         """Count a retry against its tenant's budget, or that there was none."""
         if settlement.state is State.RETRYING and not relief.excused:
             self._budgets.retried(claim.lane.tenant, relief, settlement)
-        elif relief is not QUARANTINED and ended_early(settlement, relief):
+        elif settlement.curbed_by is Curb.BUDGET:
             self._budgets.refused(claim.lane.tenant)
 
     def hint(self) -> None:
@@ -137,8 +140,8 @@ class Health:
         counts = self._unsent or self._collect()
         if counts:
             self._unsent = counts
-            counted = await self._store.count_runs(counts)
-            self._unsent = []
+            counted = await self._store.count_runs(counts, self._counting)
+            self._unsent, self._counting = [], self._counting.next()
             await self._announce(counts)
             await self._decide(counted)
         if len(self.suspects):

@@ -9,6 +9,7 @@ When it passes without a confirmed renewal the worker stops its handlers itself,
 then on. Time is CLOCK_BOOTTIME, which goes on while a machine sleeps and is the same in all processes of a host.
 """
 
+import logging
 import threading
 import time
 from collections.abc import Callable
@@ -17,6 +18,9 @@ from fairlead.errors import StoreError
 from fairlead.ports.store import LeaseBook
 
 MARGIN = 0.1  # the share of the lease that is given up for safety
+SOONER = 0.1  # of a heartbeat, after one that failed
+
+_log = logging.getLogger("fairlead")
 
 
 def boot_time() -> float:
@@ -41,6 +45,7 @@ class LeaseClock:
         self.worker_id = worker_id
         self.deadline = deadline
         self.lost: str | None = None
+        self.trouble: str | None = None  # why the last try to renew it failed
         self.catch_up: Callable[[], None] = lambda: None
 
     def renewed(self, deadline: float) -> None:
@@ -56,8 +61,12 @@ class LeaseClock:
         if self.lost is None and boot_time() > self.deadline:
             self.catch_up()
             if boot_time() > self.deadline:
-                self.lose("it could not be renewed in time")
+                why = f": {self.trouble}" if self.trouble else ""
+                self.lose(f"it could not be renewed in time{why}")
         return self.lost
+
+
+Listeners = dict[str, Callable[[LeaseClock], None]]
 
 
 class KeeperThread:
@@ -68,7 +77,7 @@ class KeeperThread:
         self._lease = lease
         self._heartbeat = heartbeat
         self._clocks: dict[str, LeaseClock] = {}
-        self._listeners: dict[str, Callable[[LeaseClock], None]] = {}
+        self._listeners: Listeners = {}
         self._lock = threading.Lock()
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, name="fairlead-keeper", daemon=True)
@@ -96,24 +105,37 @@ class KeeperThread:
         self._book.close()
 
     def _run(self) -> None:
-        while not self._stop.wait(self._heartbeat):
-            self.beat()
+        pause = self._heartbeat
+        while not self._stop.wait(pause):
+            pause = self._heartbeat * (1.0 if self.beat() else SOONER)
 
-    def beat(self) -> None:
-        """Renew all leases once."""
+    def beat(self) -> bool:
+        """Renew all leases once; False where that failed, which the next beat tries again sooner."""
         with self._lock:
             clocks = list(self._clocks.values())
             listeners = dict(self._listeners)
         if not clocks:
-            return
+            return True
         sent_at = boot_time()
         try:
             renewed = self._book.renew([clock.worker_id for clock in clocks], self._lease)
-        except StoreError:
-            return  # the next beat tries again; the deadline decides
+        except StoreError as error:
+            return self._fail(clocks, listeners, str(error))  # the deadline decides
+        except Exception as error:
+            _log.exception("leases could not be renewed; this is a defect in Fairlead: please report it")
+            return self._fail(clocks, listeners, repr(error))
         for clock in clocks:
+            clock.trouble = None
             if clock.worker_id in renewed:
                 clock.renewed(deadline_from(sent_at, self._lease))
             else:
                 clock.lose("the store says that it has run out")
             listeners[clock.worker_id](clock)
+        return True
+
+    def _fail(self, clocks: list[LeaseClock], listeners: Listeners, why: str) -> bool:
+        """Let the workers know why, so that they can say it when their time is over."""
+        for clock in clocks:
+            clock.trouble = why
+            listeners[clock.worker_id](clock)
+        return False

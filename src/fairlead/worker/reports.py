@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from fairlead.errors import StoreError
-from fairlead.ports.store import WORKER_HINT, Store
+from fairlead.ports.store import Store
 
 EVERY = 5.0
 IDLE = 15.0  # seconds; where there is nothing new to tell
@@ -27,10 +27,9 @@ class Reports:
         self._told: Figures = {}
         self._told_at = time.monotonic()
 
-    def hint(self, hint: str) -> None:
-        """Somebody may want something: the hint names this worker, or is empty, after hints may have been lost."""
-        if not hint or hint == f"{WORKER_HINT}{self._worker_id}":
-            self._told_at = 0.0
+    def hint(self) -> None:
+        """Somebody may want something."""
+        self._told_at = 0.0
 
     async def look(self, now: float) -> None:
         """Report if that is due; where the store is away, a while later."""

@@ -21,7 +21,7 @@ from fairlead.core.states import State
 from fairlead.core.workers import DRAINING, RESERVE
 from fairlead.errors import LeaseLost, StoreError
 from fairlead.handlers.spec import Registry
-from fairlead.ports.store import CONTROLS_HINT, EVERYONE, HEALTH_HINT, LIMITS_HINT, SCHEDULED_HINT, Store
+from fairlead.ports.store import CONTROLS_HINT, EVERYONE, HEALTH_HINT, LIMITS_HINT, SCHEDULED_HINT, WORKER_HINT, Store
 from fairlead.telemetry.events import (
     LeaseEnded,
     Telemetry,
@@ -133,7 +133,7 @@ class Worker:
         until = time.monotonic() + (self._settings.drain if drain is None else drain)
         self._drain_until = until if self._drain_until is None else min(until, self._drain_until)
         self._stop_asked = True
-        self.reports.hint("")
+        self.reports.hint()
         self._alert()
 
     async def run(self) -> None:
@@ -173,7 +173,7 @@ class Worker:
         self._clock.renewed(deadline_from(sent_at, self._settings.lease))
         self._keep(self._clock)
         if self._reserve:
-            self.reports.hint("")
+            self.reports.hint()
         self.registered.set()
         self._telemetry.emit(WorkerStarted(self.info.id, self.info.pools, self.slots.size))
 
@@ -299,8 +299,9 @@ class Worker:
         self._freed.set()
 
     def _on_wake(self, hint: str) -> None:
-        self._cancels.hint(hint)
-        self.reports.hint(hint)
+        if hint in (EVERYONE, f"{WORKER_HINT}{self.info.id}"):
+            self._cancels.hint()
+            self.reports.hint()
         if hint == CONTROLS_HINT:
             self._claimer.hint_controls()
             self._news.set()

@@ -59,7 +59,7 @@ class Child:
             self._keeper.keep(self.clock, self._tell)
 
     def _tell(self, clock: LeaseClock) -> None:
-        message = {"lost": clock.lost} if clock.lost else {"renewed": clock.deadline}
+        message = {"lost": clock.lost} if clock.lost else {"renewed": clock.deadline, "trouble": clock.trouble}
         with contextlib.suppress(OSError):
             self.socket.send(json.dumps(message).encode() + b"\n")
 

@@ -1,7 +1,16 @@
 """The connections of a store, as the server sees them."""
 
-import pytest
+import uuid
+from contextlib import suppress
 
+import psycopg
+import pytest
+from psycopg_pool import PoolTimeout
+
+from fairlead.core.model import WorkerInfo
+from fairlead.errors import StoreError, StoreRefused, StoreUnavailable
+from fairlead.stores.postgres import connection as connections
+from fairlead.stores.postgres.connection import POOL_SIZE, explain
 from fairlead.stores.postgres.store import PostgresStore
 
 pytestmark = pytest.mark.postgres
@@ -17,3 +26,67 @@ async def test_statements_are_not_compiled(postgres_url: str) -> None:
             assert await cursor.fetchone() == ("off",)
     finally:
         await store.close()
+
+
+def new_worker() -> WorkerInfo:
+    return WorkerInfo(str(uuid.uuid4()), "host", 1, ("short",), ("mail",), 1, "1")
+
+
+async def test_a_connection_to_a_former_primary_is_not_kept(postgres_url: str) -> None:
+    """After a failover pooled connections may lead to a server that takes no writes any more."""
+    database = postgres_url.rpartition("/")[2].partition("?")[0]
+    store = PostgresStore(postgres_url)
+    with psycopg.connect(postgres_url, autocommit=True) as operator:
+        operator.execute(f'alter database "{database}" set default_transaction_read_only = on')
+        try:
+            await store.open()
+            with pytest.raises(StoreRefused, match="read-only"):
+                await store.register_worker(new_worker(), 60.0)
+        finally:
+            operator.execute("set default_transaction_read_only = off")
+            operator.execute(f'alter database "{database}" reset default_transaction_read_only')
+    try:
+        for _ in range(POOL_SIZE):  # at worst all that were open
+            with suppress(StoreRefused):
+                await store.register_worker(new_worker(), 60.0)
+        await store.register_worker(new_worker(), 60.0)
+    finally:
+        await store.close()
+
+
+async def test_a_pool_without_connections_says_why(postgres_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(connections, "POOL_PATIENCE", 0.5)
+    store = PostgresStore(postgres_url)
+    await store.open()
+    database = postgres_url.rpartition("/")[2].partition("?")[0]
+    try:
+        with psycopg.connect(postgres_url.replace(f"/{database}", "/postgres"), autocommit=True) as operator:
+            operator.execute(f'alter database "{database}" allow_connections false')
+            operator.execute("select pg_terminate_backend(pid) from pg_stat_activity where datname = %s", [database])
+            try:
+                with pytest.raises(StoreError):
+                    await store.facts()  # the connection that was in the pool broke off
+                with pytest.raises(StoreError, match="not currently accepting connections"):
+                    await store.facts()
+            finally:
+                operator.execute(f'alter database "{database}" allow_connections true')
+        await store.facts()
+    finally:
+        await store.close()
+
+
+@pytest.mark.parametrize(
+    ("error", "words"),
+    [
+        (psycopg.errors.QueryCanceled("canceling statement due to statement timeout"), "statement_timeout"),
+        (psycopg.errors.LockNotAvailable("canceling statement due to lock timeout"), "lock_timeout"),
+        (psycopg.OperationalError("FATAL:  sorry, too many clients already"), "max_connections"),
+        (psycopg.OperationalError("FATAL:  remaining connection slots are reserved"), "max_connections"),
+        (psycopg.OperationalError("FATAL:  the database system is in recovery mode"), "tried again"),
+        (PoolTimeout("couldn't get a connection after 3.00 sec"), "is the server running"),
+    ],
+)
+def test_what_passes_says_what_to_do(error: Exception, words: str) -> None:
+    explained = explain(error)
+    assert isinstance(explained, StoreUnavailable)
+    assert words in str(explained)

@@ -43,6 +43,29 @@ async def test_a_missing_file_is_not_created_by_opening(tmp_path: Path) -> None:
     assert os.listdir(tmp_path) == []
 
 
+async def test_a_new_file_is_for_its_owner_only(tmp_path: Path) -> None:
+    """Payloads, and the secrets that callbacks are signed with, are in it."""
+    mask = os.umask(0o000)
+    try:
+        await migrate(f"sqlite:///{tmp_path}/jobs.db")
+        store = SqliteStore(f"sqlite:///{tmp_path}/jobs.db")
+        await store.open()
+        await store.enqueue(new_jobs(1))
+        modes = {name: os.stat(tmp_path / name).st_mode & 0o777 for name in os.listdir(tmp_path)}
+        await store.close()
+    finally:
+        os.umask(mask)
+    assert modes == {"jobs.db": 0o600, "jobs.db-wal": 0o600, "jobs.db-shm": 0o600}
+
+
+async def test_the_rights_of_a_file_that_is_there_are_its_owners_to_choose(tmp_path: Path) -> None:
+    file = tmp_path / "jobs.db"
+    file.touch()
+    file.chmod(0o660)
+    await migrate(f"sqlite:///{file}")
+    assert file.stat().st_mode & 0o777 == 0o660
+
+
 async def test_a_missing_folder_is_named(tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path}/nowhere/jobs.db"
     with pytest.raises(StoreRefused, match=f"no folder {tmp_path}/nowhere"):

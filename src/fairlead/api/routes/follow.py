@@ -33,7 +33,7 @@ async def wait(
     job_id: JobId, caller: Reader, timeout: Annotated[float, Query(ge=0, le=LONGEST_WAIT)] = 30.0
 ) -> Response:
     """The job once it has ended; after `timeout` seconds as it is then, with 202."""
-    job = await caller.service.follower.wait(await caller.job(job_id), timeout)
+    job = await caller.service.follower.wait(await caller.job(job_id), timeout, caller.key.id)
     return answer(200 if job.state in FINAL else 202, job_document(job))
 
 
@@ -48,7 +48,7 @@ async def wait(
 async def events(job_id: JobId, request: Request, caller: Reader) -> StreamingResponse:
     """The job's changes as server-sent events, until it has ended."""
     job = await caller.job(job_id)
-    caller.service.follower.require_room()
+    caller.service.follower.require_room(caller.key.id)
     stream = _stream(caller, job, request.scope["fairlead.key"])
     return StreamingResponse(stream, media_type=EVENT_STREAM, headers={"X-Accel-Buffering": "no"})
 
@@ -57,7 +57,7 @@ async def _stream(caller: Caller, job: JobRecord, key: str) -> AsyncIterator[byt
     """Events, with a sign of life in between; a key that was revoked ends it."""
     yield b"retry: 2000\n\n"
     told: JobRecord | None = None
-    async with contextlib.aclosing(caller.service.follower.changes(job)) as changes:
+    async with contextlib.aclosing(caller.service.follower.changes(job, caller.key.id)) as changes:
         while True:
             following = asyncio.ensure_future(anext(changes, None))
             try:

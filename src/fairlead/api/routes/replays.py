@@ -1,7 +1,8 @@
 """/v1/dead-letters/replay-in-stages/stream: a replay in stages that tells how it goes."""
 
 import asyncio
-from collections.abc import AsyncIterator
+import contextlib
+from collections.abc import AsyncGenerator, AsyncIterator
 from dataclasses import asdict
 from typing import Any
 
@@ -34,13 +35,20 @@ EVENTS = "Events `begun`, `progress`, `stage`, and at the end `report` or `probl
 async def replay_stream(wanted: StagedReplay, request: Request, caller: Actor) -> StreamingResponse:
     """Bring dead jobs back a few first, told as server-sent events; who leaves stops it before the next stage."""
     chosen = wanted.filter.job_filter(caller.tenant_for(wanted.filter.tenant))
-    caller.service.follower.require_room()
+    caller.service.follower.require_room(caller.key.id)
     stream = _stream(caller, wanted, chosen, request.scope["fairlead.key"])
     return StreamingResponse(stream, media_type=EVENT_STREAM, headers={"X-Accel-Buffering": "no"})
 
 
 async def _stream(caller: Caller, wanted: StagedReplay, chosen: JobFilter, key: str) -> AsyncIterator[bytes]:
     """Events as they come, with a sign of life in between; a key that was revoked ends it, and so does the server."""
+    with caller.service.follower.seat(caller.key.id):
+        async with contextlib.aclosing(_events(caller, wanted, chosen, key)) as events:
+            async for event in events:
+                yield event
+
+
+async def _events(caller: Caller, wanted: StagedReplay, chosen: JobFilter, key: str) -> AsyncGenerator[bytes]:
     told: asyncio.Queue[bytes] = asyncio.Queue()
     replay = asyncio.create_task(_replay(caller, wanted, chosen, told), name="fairlead-replay")
     try:

@@ -47,12 +47,12 @@ async def last_waits(caller: Overseer, seconds: Annotated[float, Query(ge=60, le
 )
 async def stream(request: Request, caller: Overseer) -> StreamingResponse:
     """The system at a glance as server-sent events, until the caller leaves."""
-    watch = caller.service.watch
-    caller.service.follower.require_room()
+    watch, follower = caller.service.watch, caller.service.follower
+    follower.require_room(caller.key.id)
 
     async def events() -> AsyncIterator[bytes]:
         yield b"retry: 2000\n\n"
-        with watch.viewer():
+        with follower.seat(caller.key.id), watch.viewer():
             if watch.newest is not None:
                 yield _event(watch.newest)
             while not watch.is_closed and await caller.service.keys.find(request.scope["fairlead.key"]):

@@ -2,8 +2,8 @@
 
 import asyncio
 import re
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -39,8 +39,8 @@ def conninfo(url: str) -> str:
         given = psycopg.conninfo.conninfo_to_dict(url)
     except psycopg.ProgrammingError as error:
         raise ConfigError(
-            f"{hide_password(url)!r} is not a PostgreSQL URL ({str(error).strip()}); "
-            "write it like postgresql://user@host:5432/database"
+            f"{hide_password(url)!r} is not a PostgreSQL URL ({_without_secrets(str(error).strip(), url)}); write it "
+            "like postgresql://user@host:5432/database, with %40 for @, %2F for / and %25 for % in a password"
         ) from None
     settings: dict[str, Any] = {"application_name": "fairlead", **SOCKET, **given}
     return psycopg.conninfo.make_conninfo("", **settings)
@@ -55,9 +55,49 @@ def hide_password(url: str) -> str:
     return re.sub(r"(password=)[^&]*", r"\1***", shown)
 
 
-def make_pool(url: str, size: int = POOL_SIZE) -> AsyncConnectionPool[psycopg.AsyncConnection[Any]]:
+def _without_secrets(text: str, url: str) -> str:
+    """The driver's words without the parts of a password that it quotes."""
+    secrets = url.rpartition("@")[0].partition("://")[2].partition(":")[2] + url.partition("?")[2]
+    return re.sub(r'"([^"]+)"', lambda quoted: '"***"' if quoted[1] in secrets else quoted[0], text)
+
+
+class Pool(AsyncConnectionPool[psycopg.AsyncConnection[Any]]):
+    """A pool that says why it has no connection to give, and keeps none that leads to a server that takes no writes."""
+
+    def __init__(self, conninfo: str, **settings: Any) -> None:
+        pool = self
+
+        class Watched(psycopg.AsyncConnection[Any]):
+            @classmethod
+            async def connect(cls, *given: Any, **more: Any) -> Any:
+                try:
+                    connection = await super().connect(*given, **more)
+                except psycopg.Error as error:
+                    pool.why_none = error
+                    raise
+                pool.why_none = None
+                return connection
+
+        self.why_none: psycopg.Error | None = None
+        super().__init__(conninfo, connection_class=Watched, **settings)
+
+    @asynccontextmanager
+    async def connection(self, timeout: float | None = None) -> AsyncIterator[psycopg.AsyncConnection[Any]]:
+        """A connection; after a failover one to the former primary is closed, so that the next may find the new one."""
+        try:
+            async with super().connection(timeout) as connection:
+                try:
+                    yield connection
+                except pg.ReadOnlySqlTransaction:
+                    await connection.close()
+                    raise
+        except PoolTimeout as error:
+            raise self.why_none or error from None
+
+
+def make_pool(url: str, size: int = POOL_SIZE) -> Pool:
     """A pool that connects lazily and replaces broken connections by itself."""
-    return AsyncConnectionPool(
+    return Pool(
         conninfo(url),
         kwargs={"autocommit": True},
         min_size=1,
@@ -119,6 +159,18 @@ def explain(error: Exception) -> StoreError:
         return StoreRefused(f"PostgreSQL refused ({text}); grant this user rights on Fairlead's tables")
     if isinstance(error, pg.ReadOnlySqlTransaction):
         return StoreRefused(f"PostgreSQL is read-only ({text}); this is a replica or in recovery: use the primary")
+    if isinstance(error, pg.QueryCanceled | pg.LockNotAvailable):
+        return StoreUnavailable(
+            f"PostgreSQL ended a statement that took too long ({text}); if it does so often, look for locks that are "
+            "held long, or raise statement_timeout and lock_timeout of this user"
+        )
+    if isinstance(error, pg.TooManyConnections) or _refuses(text, r"too many|remaining connection slots"):
+        return StoreUnavailable(
+            f"PostgreSQL has no connection left for us ({text}); raise max_connections, run fewer processes, or put a "
+            "pooler in front"
+        )
+    if isinstance(error, pg.CannotConnectNow) or _refuses(text, r"the database system is"):
+        return StoreUnavailable(f"PostgreSQL starts, stops or recovers just now ({text}); it is tried again")
     if isinstance(error, pg.DiskFull):
         return StoreUnavailable(f"PostgreSQL has no disk space left ({text}); nothing was stored: free some space")
     if isinstance(error, PoolTimeout):

@@ -5,7 +5,7 @@ import random
 import re
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cache
 from operator import itemgetter
 from pathlib import Path
@@ -58,6 +58,8 @@ def connect(address: Address, create: bool = False) -> apsw.Connection:
     require_library(apsw.sqlite_lib_version())
     if not address.in_memory:
         require_local(address.path)
+        if create:
+            _create_privately(address.path)
     flags = OPEN | apsw.SQLITE_OPEN_CREATE if create or address.in_memory else OPEN
     connection = apsw.Connection(address.path, flags=flags)
     try:
@@ -66,6 +68,15 @@ def connect(address: Address, create: bool = False) -> apsw.Connection:
         connection.close()
         raise
     return connection
+
+
+def _create_privately(path: str) -> None:
+    """Make the file so that only this user can read payloads and secrets; one that is there is not touched.
+
+    SQLite gives the same rights to what it puts beside it. What is wrong with the folder is SQLite's to say.
+    """
+    with suppress(OSError):
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
 
 
 def _configure(connection: apsw.Connection, address: Address) -> None:

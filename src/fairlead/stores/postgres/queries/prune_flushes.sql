@@ -1,0 +1,1 @@
+delete from flush where at < now() - :keep * interval '1 second'
