@@ -24,7 +24,6 @@ from fairlead.core.retry import Retry
 from fairlead.core.schedule import ScheduleSpec
 from fairlead.errors import ConfigError, UnknownType
 from fairlead.handlers.arguments import Arguments
-from fairlead.handlers.containing import contained
 from fairlead.handlers.limits import Limits, Marks, checked
 
 Upgrade = Callable[[dict[str, Any], int], dict[str, Any]]
@@ -124,7 +123,7 @@ def declare(
     limits, dependencies = checked(name, limit, needs)
     return HandlerSpec(
         name=name,
-        function=contained(function),
+        function=function,
         arguments=Arguments(name, function),
         pool=pool,
         version=version,

@@ -8,16 +8,16 @@ from fairlead.core.failure import FailureClass, classify
 from fairlead.core.fingerprint import fingerprint
 from fairlead.core.model import Ending, ErrorInfo, Outcome
 from fairlead.errors import DeadLetter, Discard, JobCancelled, RetryLater, Snooze
-from fairlead.handlers.containing import Escaped
 from fairlead.handlers.spec import HandlerSpec
 from fairlead.worker.answers import retry_after_of, status_of
+from fairlead.worker.containing import Escaped
 from fairlead.worker.frames import user_frame
 
 MESSAGE_LIMIT = 2_000
 TRACEBACK_LIMIT = 16_000
 
 
-def outcome_of(error: Exception, spec: HandlerSpec) -> Outcome:
+def outcome_of(error: BaseException, spec: HandlerSpec) -> Outcome:
     """What a run ended in that raised this."""
     try:
         return _outcome(error.what if isinstance(error, Escaped) else error, spec)

@@ -12,6 +12,7 @@ from fairlead.core.model import Claim, Ending, Outcome
 from fairlead.handlers.context import Context, Run
 from fairlead.handlers.spec import HandlerSpec
 from fairlead.telemetry.events import Telemetry
+from fairlead.worker.containing import FROM_OUTSIDE, contained
 from fairlead.worker.failures import outcome_of
 from fairlead.worker.lost import LostRuns
 from fairlead.worker.results import dump_result
@@ -47,14 +48,16 @@ class Runner:
             if context is not None and context.open_transaction is not None and self._tools is not None:
                 return await self._tools.commit(claim, outcome, context.open_transaction)
             return outcome
-        except Exception as error:
+        except FROM_OUTSIDE:
+            raise
+        except BaseException as error:
             return outcome_of(error, spec)
         finally:
             if context is not None and context.end():
                 await context.roll_back()
 
     async def _in_thread(self, claim: Claim, call: Callable[[], Any]) -> Any:
-        in_thread = self._threads.submit(contextvars.copy_context().run, call)
+        in_thread = self._threads.submit(contextvars.copy_context().run, contained, call)
         try:
             return await asyncio.wrap_future(in_thread, loop=asyncio.get_running_loop())
         except asyncio.CancelledError:
