@@ -120,6 +120,7 @@ class Worker:
             tally.waits.begun.append, terms,
         )  # fmt: skip
         self._accounts = Accounts(store, self._claimer.queue, tally, frozenset(pools), self.slots.times, bool(reserve))
+        self._claimer.queue.differ(self.info.id)
         self._claimer.on_long_jobs = self._accounts.hurry
         self._cancels = CancelWatch(store, self.info.id, self.slots)
         self.reports = Reports(store, self.info.id, self._figures, self._follow)
