@@ -76,11 +76,13 @@ async def test_a_pool_is_changed_made_and_reset(any_api: Api) -> None:
     api = any_api
     assert (await done(api, "PATCH", "/v1/pools/short", {"wait": 3.0}))["wait"] == 3.0
     changed = await api.call(
-        "PATCH", "/v1/pools/short", json={"concurrency": 4, "longest": None, "attempts": 7, "timeout": 30.0}
+        "PATCH",
+        "/v1/pools/short",
+        json={"concurrency": 4, "longest": None, "attempts": 7, "timeout": 30.0, "lease": 9.0},
     )
     assert {**changed.json(), "version": 0} == {
         "name": "short", "longest": None, "concurrency": 4, "wait": 3.0, "estimate": 10.0, "beside_others_only": False,
-        "attempts": 7, "timeout": 30.0, "version": 0,
+        "attempts": 7, "timeout": 30.0, "lease": 9.0, "version": 0,
     }  # fmt: skip
     replaced = await done(api, "PUT", "/v1/pools/short", {"concurrency": 5}, If_Match=changed.headers["etag"])
     assert (replaced["longest"], replaced["concurrency"], replaced["wait"]) == (1.0, 5, 0.5)

@@ -87,8 +87,27 @@ def test_settings_from_controls() -> None:
 
 @pytest.mark.parametrize(
     "wrong",
-    [{"concurrency": 0}, {"longest": -1.0}, {"estimate": float("inf")}, {"wait": 0.0}, {"attempts": 0}, {"timeout": 0}],
+    [
+        {"concurrency": 0},
+        {"longest": -1.0},
+        {"estimate": float("inf")},
+        {"wait": 0.0},
+        {"attempts": 0},
+        {"timeout": 0},
+        {"lease": 0.5},
+        {"lease": 4000.0},
+    ],
 )
 def test_nonsense_is_refused(wrong: dict[str, float]) -> None:
     with pytest.raises(ConfigError):
         Pool("mine").changed(wrong)
+
+
+def test_a_worker_has_the_shortest_lease_of_its_pools() -> None:
+    controls = Controls()
+    pools = Pools(controls)
+    assert pools.lease(("short", "long"), usual=30.0) == 30.0
+    controls.follow([Control(POOL, "short", {"lease": 5.0}, 1, 0.0), Control(POOL, "long", {"lease": 300.0}, 2, 0.0)])
+    assert pools.lease(("short", "long"), usual=30.0) == 5.0
+    assert pools.lease(("long",), usual=30.0) == 300.0
+    assert pools.lease(("medium", "long"), usual=30.0) == 30.0

@@ -32,13 +32,15 @@ def list_pools(database: Database = None, as_json: Json = False) -> None:
     if as_json:
         show_json({"pools": [_document(pool) for pool in found], "moved": moved})
         return
-    listing = table(pool=True, longest=True, concurrency=True, estimate=True, wait=True, attempts=True, timeout=True)
+    listing = table(
+        pool=True, longest=True, concurrency=True, estimate=True, wait=True, attempts=True, timeout=True, lease=True
+    )
     for pool in found:
         concurrency = "" if pool.concurrency is None else f"{pool.concurrency}{' beside others' * pool.shared_only}"
         listing.add_row(
             cell(pool.name), cell(_words(pool.longest)), cell(concurrency), cell(_words(pool.estimate)),
             cell(_words(pool.wait)), cell("" if pool.attempts is None else str(pool.attempts)),
-            cell(_words(pool.timeout)),
+            cell(_words(pool.timeout)), cell(_words(pool.lease)),
         )  # fmt: skip
     show(listing)
     for name, value in moved.items():
@@ -53,17 +55,18 @@ def set_pool(
     wait: Annotated[float | None, _duration("The longest that its jobs should wait.")] = None,
     attempts: Annotated[int | None, typer.Option(min=1, help="How often jobs without a policy are tried.")] = None,
     timeout: Annotated[float | None, _duration("When runs without a timeout are stopped.")] = None,
+    lease: Annotated[float | None, _duration("How long jobs of a dead worker wait at most.")] = None,
     reason: Reason = None, actor: Actor = None, database: Database = None, as_json: Json = False,
 ) -> None:  # fmt: skip
     """Change a pool, or make one; all workers follow within a second."""
     given = {
         "longest": longest, "concurrency": concurrency, "estimate": estimate, "wait": wait, "attempts": attempts,
-        "timeout": timeout,
+        "timeout": timeout, "lease": lease,
     }  # fmt: skip
     changes = {key: value for key, value in given.items() if value is not None}
     if not changes:
         raise typer.BadParameter(
-            "say what to set: --longest, --concurrency, --estimate, --wait, --attempts or --timeout"
+            "say what to set: --longest, --concurrency, --estimate, --wait, --attempts, --timeout or --lease"
         )
     who = operator(actor, reason)
 
@@ -103,4 +106,5 @@ def _document(pool: Pool) -> dict[str, Any]:
         "wait": pool.wait,
         "attempts": pool.attempts,
         "timeout": pool.timeout,
+        "lease": pool.lease,
     }

@@ -109,7 +109,7 @@ async def _supervise(app: App, command: list[str], processes: int) -> int:
     _refuse_memory(url)
     store = make_store(url)
     await store.open()
-    supervisor = Supervisor(command, processes, make_lease_book(url), settings.lease, settings.heartbeat, app.telemetry)
+    supervisor = Supervisor(command, processes, make_lease_book(url), settings.heartbeat, app.telemetry)
     _on_signals(supervisor.stop)
     try:
         async with hosted_services(store, settings, app.telemetry, app.registry):

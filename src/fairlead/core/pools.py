@@ -8,7 +8,7 @@ Nothing that runs is touched: a lease is renewed as long as its worker lives, so
 neither stopped nor started a second time.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -20,8 +20,9 @@ from fairlead.errors import ConfigError
 
 POOL = "pool"  # the kind of control that pools are
 PLACE = "place"  # the kind of control that says which pool a type's future jobs go to
-CHANGEABLE = ("longest", "concurrency", "estimate", "wait", "attempts", "timeout")
+CHANGEABLE = ("longest", "concurrency", "estimate", "wait", "attempts", "timeout", "lease")
 MOST_CONCURRENCY = 10_000
+SHORTEST_LEASE, LONGEST_LEASE = 1.0, 3600.0
 VIOLATING_PART = 0.01
 VIOLATIONS = 100
 STICKY = 3600.0
@@ -39,6 +40,7 @@ class Pool:
     wait: float | None = None  # the longest that a job should wait
     attempts: int | None = None  # how often a job is tried whose type declares no retry policy
     timeout: float | None = None  # after which a run is stopped whose type declares no timeout
+    lease: float | None = None  # how long the jobs of a worker that has died wait at most; None is the setting
     shared_only: bool = False  # whether `concurrency` is for workers that serve other pools too
 
     def __post_init__(self) -> None:
@@ -47,6 +49,10 @@ class Pool:
             raise ConfigError(f"a pool's concurrency must be between 1 and {MOST_CONCURRENCY}, not {self.concurrency}")
         if self.attempts is not None and not 1 <= self.attempts <= MAX_ATTEMPTS:
             raise ConfigError(f"a pool's attempts must be between 1 and {MAX_ATTEMPTS}, not {self.attempts}")
+        if self.lease is not None and not SHORTEST_LEASE <= self.lease <= LONGEST_LEASE:
+            raise ConfigError(
+                f"a pool's lease must be between {SHORTEST_LEASE:g} and {LONGEST_LEASE:g} s, not {self.lease:g} s"
+            )
         for name in ("longest", "estimate", "wait", "timeout"):
             value = getattr(self, name)
             if value is not None and not 0 < value < 1e9:
@@ -88,6 +94,10 @@ class Pools:
     def all(self) -> list[Pool]:
         """The built-in pools, and those that were set up."""
         return [self.get(name) for name in dict.fromkeys([*BUILT_IN, *sorted(self._controls.of(POOL))])]
+
+    def lease(self, names: Iterable[str], usual: float) -> float:
+        """The lease of a worker that serves these pools: the shortest of theirs; those without one have the usual."""
+        return min(usual if (own := self.get(name).lease) is None else own for name in names)
 
     def place(self, job_type: str, declared: str) -> str:
         """The pool that a type's jobs go to."""

@@ -6,7 +6,9 @@ that holds the interpreter lock stops only the thread, which is why production w
 
 The worker's own deadline is counted from before a renewal was sent, never from when the answer came, less a margin.
 When it passes without a confirmed renewal the worker stops its handlers itself, since others may own its jobs from
-then on. Time is CLOCK_BOOTTIME, which goes on while a machine sleeps and is the same in all processes of a host.
+then on. A renewal never shortens a lease: where a worker wants a shorter one, what it was granted holds to its end. So
+store and worker agree on when it is over, whether or not the worker has heard of the last renewal. Time is
+CLOCK_BOOTTIME, which goes on while a machine sleeps and is the same in all processes of a host.
 """
 
 import threading
@@ -16,6 +18,7 @@ from collections.abc import Callable
 from fairlead.errors import StoreError
 from fairlead.ports.store import LeaseBook
 
+BEATS = 3  # renewals that fit into a lease, at least
 MARGIN = 0.1  # the share of the lease that is given up for safety
 
 
@@ -37,11 +40,19 @@ class LeaseClock:
     this process could not read it.
     """
 
-    def __init__(self, worker_id: str, deadline: float) -> None:
+    def __init__(self, worker_id: str, deadline: float, lease: float) -> None:
         self.worker_id = worker_id
         self.deadline = deadline
+        self.lease = lease  # that the worker wants from the next renewal on
         self.lost: str | None = None
         self.catch_up: Callable[[], None] = lambda: None
+        self.wants: Callable[[float], None] = lambda lease: None  # tells a keeper in another process
+
+    def want(self, lease: float) -> None:
+        """The worker wants a lease of so many seconds from now on."""
+        if lease != self.lease:
+            self.lease = lease
+            self.wants(lease)
 
     def renewed(self, deadline: float) -> None:
         """A renewal was confirmed."""
@@ -63,14 +74,14 @@ class LeaseClock:
 class KeeperThread:
     """Renews leases in a thread of its own, for one worker or for all children of a supervisor."""
 
-    def __init__(self, book: LeaseBook, lease: float, heartbeat: float) -> None:
+    def __init__(self, book: LeaseBook, heartbeat: float) -> None:
         self._book = book
-        self._lease = lease
         self._heartbeat = heartbeat
         self._clocks: dict[str, LeaseClock] = {}
         self._listeners: dict[str, Callable[[LeaseClock], None]] = {}
         self._lock = threading.Lock()
-        self._stop = threading.Event()
+        self._stopped = False
+        self._news = threading.Event()
         self._thread = threading.Thread(target=self._run, name="fairlead-keeper", daemon=True)
 
     def start(self) -> None:
@@ -82,6 +93,7 @@ class KeeperThread:
         with self._lock:
             self._clocks[clock.worker_id] = clock
             self._listeners[clock.worker_id] = on_change
+        self._news.set()
 
     def drop(self, worker_id: str) -> None:
         """Renew this lease no longer."""
@@ -91,13 +103,22 @@ class KeeperThread:
 
     def stop(self) -> None:
         """End the thread and give back its connection."""
-        self._stop.set()
+        self._stopped = True
+        self._news.set()
         self._thread.join(timeout=5)
         self._book.close()
 
     def _run(self) -> None:
-        while not self._stop.wait(self._heartbeat):
-            self.beat()
+        while not self._stopped:
+            self._news.wait(self._pause())
+            self._news.clear()
+            if not self._stopped:
+                self.beat()
+
+    def _pause(self) -> float:
+        """A heartbeat, or less where that is more than a third of a lease."""
+        with self._lock:
+            return min([self._heartbeat, *(clock.lease / BEATS for clock in self._clocks.values())])
 
     def beat(self) -> None:
         """Renew all leases once."""
@@ -106,14 +127,20 @@ class KeeperThread:
             listeners = dict(self._listeners)
         if not clocks:
             return
+        for lease in {clock.lease for clock in clocks}:
+            self._renew([clock for clock in clocks if clock.lease == lease], lease, listeners)
+
+    def _renew(
+        self, clocks: list[LeaseClock], lease: float, listeners: dict[str, Callable[[LeaseClock], None]]
+    ) -> None:
         sent_at = boot_time()
         try:
-            renewed = self._book.renew([clock.worker_id for clock in clocks], self._lease)
+            renewed = self._book.renew([clock.worker_id for clock in clocks], lease)
         except StoreError:
             return  # the next beat tries again; the deadline decides
         for clock in clocks:
             if clock.worker_id in renewed:
-                clock.renewed(deadline_from(sent_at, self._lease))
+                clock.renewed(deadline_from(sent_at, lease))
             else:
                 clock.lose("the store says that it has run out")
             listeners[clock.worker_id](clock)

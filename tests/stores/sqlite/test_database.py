@@ -195,7 +195,7 @@ def test_a_lock_that_is_seldom_free_is_looked_at_often(path: str, monkeypatch: p
         if len(pauses) == 100:
             holder.execute("commit")
 
-    monkeypatch.setattr("fairlead.stores.sqlite.connection.time.sleep", pause)
+    monkeypatch.setattr(time, "sleep", pause)
     holder.execute("begin immediate")
     waiting.execute("begin immediate")
     assert len(pauses) == 100
@@ -211,7 +211,7 @@ def test_a_lock_is_waited_for_only_so_long(path: str, patience: float, monkeypat
     monkeypatch.setattr(
         "fairlead.stores.sqlite.connection.time.sleep", lambda seconds: slept.append(slept[-1] + seconds)
     )
-    monkeypatch.setattr("fairlead.stores.sqlite.connection.time.monotonic", lambda: slept[-1])
+    monkeypatch.setattr(time, "monotonic", lambda: slept[-1])
     connections.wait_for_locks(waiting, patience)
     holder.execute("begin immediate")
     for _ in range(2):
