@@ -117,11 +117,12 @@ class Move(NamedTuple):
 
 
 def classify(
-    job_type: str, declared: str, place: str, moved_ago: float | None, counts: Sequence[RunCount]
+    job_type: str, declared: str, place: str, moved_ago: float | None, counts: Sequence[RunCount], pools: Pools
 ) -> Move | None:
     """Whether the type's future jobs belong to another pool than `place`, where they go now.
 
-    Only the pools short, medium and long stand for durations; a type of any other pool stays.
+    Only the pools short, medium and long stand for durations; a type of any other pool stays. What they are for is what
+    is set for them.
     """
     if place not in BY_LENGTH or declared not in BY_LENGTH or (moved_ago is not None and moved_ago < STICKY):
         return None
@@ -130,10 +131,10 @@ def classify(
     if total < VIOLATIONS:
         return None
     p95 = percentile(runs, 0.95)
-    fitting = _fitting(p95)
+    fitting = _fitting(p95, pools)
     rank = BY_LENGTH.index
     if rank(fitting) > rank(place):
-        too_long = longer_than(runs, BUILT_IN[place].longest or 0.0)
+        too_long = longer_than(runs, pools.get(place).longest or 0.0)
         if too_long < VIOLATIONS or too_long <= VIOLATING_PART * total:
             return None
         why = f"{too_long} of {total} runs in an hour were longer than {place} allows; 95 % take up to {p95:.3g} s"
@@ -145,9 +146,10 @@ def classify(
     return None
 
 
-def _fitting(seconds: float) -> str:
+def _fitting(seconds: float, pools: Pools) -> str:
+    """The first pool whose jobs may take so long; beyond all of them, the last."""
     for name in BY_LENGTH:
-        longest = BUILT_IN[name].longest
+        longest = pools.get(name).longest
         if longest is None or seconds <= longest:
             return name
-    raise AssertionError("unreachable: the last of the pools has no longest")
+    return BY_LENGTH[-1]
