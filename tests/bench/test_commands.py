@@ -184,7 +184,7 @@ def test_layers() -> None:
 
 def test_without_json_people_get_a_table() -> None:
     result = CliRunner().invoke(app, ["layers"], catch_exceptions=False)
-    assert "settlement to row" in result.stdout
+    assert "take a turn" in result.stdout
     assert "python" in result.stdout
 
 

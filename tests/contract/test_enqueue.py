@@ -11,6 +11,7 @@ from tests.contract.making import (
     LANE,
     claim,
     claim_one,
+    done,
     ended,
     enqueue_one,
     finish,
@@ -95,6 +96,29 @@ async def test_a_delayed_job_is_scheduled_by_the_stores_clock(world: World) -> N
     assert record is not None
     assert (record.state, record.run_at.timestamp()) == (State.SCHEDULED, world.clock() + 90.0)
     assert await claim(world.store, new_lease()) == []
+
+
+async def test_jobs_whose_ids_are_there_are_stored_once_though_nobody_says_that_they_come_again(store: Store) -> None:
+    known, fresh = new_jobs(3), new_jobs(2)
+    await store.enqueue(known)
+    both = [*known, *fresh]
+    assert await store.enqueue(both) == [Enqueued(job.id, False) for job in both]
+    assert len(await claim(store, new_lease(), most=10)) == 5
+
+
+@pytest.mark.parametrize(
+    "payload", ['"plain"', '{"a": "\\"quoted\\" {braces}, \\\\ and, commas"}', '"日本 🛟"', "null", '""']
+)
+async def test_a_payload_comes_back_as_it_was(store: Store, payload: str) -> None:
+    (job,) = new_jobs(1)
+    job.payload = payload
+    await store.enqueue([job])
+    (claimed,) = await claim(store, new_lease())
+    assert claimed.payload == payload
+    await store.settle([done(claimed, result=payload)])
+    record = await store.read(job.id)
+    assert record is not None
+    assert (record.payload, record.result) == (payload, payload)
 
 
 async def test_a_repeat_of_a_batch_that_never_arrived_stores_it(store: Store) -> None:

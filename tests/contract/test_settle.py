@@ -141,6 +141,16 @@ async def test_one_wrong_part_of_the_hold_changes_nothing(
     assert await store.settle([ended(running, ending)]) == {running.id}
 
 
+async def test_the_place_of_a_job_that_is_gone_belongs_to_nobody_or_to_another(store: Store, running: Claim) -> None:
+    """By whatever a store finds a job, a late settlement does not meet the next one."""
+    assert await store.settle([ended(running, Ending.CANCELLED)]) == {running.id}
+    await store.enqueue(new_jobs(1))
+    other = await claim_one(store, new_lease())
+    assert await store.settle([done(running)]) == set()
+    assert await state_of(store, other.id) is State.RUNNING
+    assert await store.settle([done(other)]) == {other.id}
+
+
 @pytest.mark.parametrize("part", ["owner", "lease"])
 async def test_a_hold_without_owner_or_lease_does_not_match_a_running_job(
     store: Store, running: Claim, part: str
@@ -214,7 +224,7 @@ async def test_the_same_success_twice_in_one_batch_counts_once(store: Store, run
 
 async def test_a_settlement_of_an_unknown_job_does_nothing(store: Store, running: Claim) -> None:
     settlement = done(running)
-    settlement.id = str(uuid4())
+    settlement.id, settlement.place = str(uuid4()), None
     assert await store.settle([settlement]) == set()
     assert await store.read(settlement.id) is None
 

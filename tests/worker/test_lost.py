@@ -12,7 +12,7 @@ import fairlead
 from fairlead.core.failure import FailureClass
 from fairlead.core.model import Ending
 from fairlead.telemetry.events import Event, ThreadLost
-from fairlead.worker import slots
+from fairlead.worker import running
 
 ONCE = fairlead.Retry(attempts=1)
 
@@ -96,7 +96,7 @@ async def test_a_worker_without_a_free_thread_claims_nothing(desk: Desk) -> None
 async def test_a_coroutine_that_swallows_cancellation_is_left_behind(
     desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(slots, "STOP_PATIENCE", 0.2)
+    monkeypatch.setattr(running, "STOP_PATIENCE", 0.2)
     async with desk.app.worker(concurrency=2) as worker:
         await timed_out(await desk.stubborn.enqueue())
         assert (worker.slots.capacity, desk.lost) == (1, [1])

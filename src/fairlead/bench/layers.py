@@ -21,6 +21,7 @@ from fairlead.core.settle import settle
 from fairlead.handlers.options import Options, new_jobs
 from fairlead.stores import rows
 from fairlead.stores.enqueue import job_row
+from fairlead.worker.lead import lead
 from fairlead.worker.runner import Runner
 
 BATCH = 1000
@@ -30,7 +31,9 @@ OWNER = "00000000-0000-7000-8000-000000000003"
 NOTES = [
     f"Each step over {BATCH:,} jobs, the best of {ROUNDS} rounds, divided by the jobs: pure client-side work of one "
     "thread, without the driver, the network and the database.",
-    "build jobs contains dump arguments and make ids; run in a task contains load arguments and the handler.",
+    "build jobs contains dump arguments and make ids. A run that never waits takes a turn in a task with others; one "
+    "that waits has a task of its own. Both contain load arguments and the handler.",
+    "Successes are stored by their ids or places alone; failures need a row each.",
 ]
 
 Step = tuple[str, str, Callable[[], object]]
@@ -72,6 +75,7 @@ def _claim_steps(mix: Mix) -> list[Step]:
     return [
         ("claim", "row to claim", lambda: [rows.claim_of(row, job.lane, lease) for row in found]),
         ("run", "load arguments", lambda: [spec.load(claim.payload, 1) for claim in claims]),
+        ("run", "take a turn", lambda: _on_loop(_take_turns(app, claims))),
         ("run", "start a task", lambda: _on_loop(_start_tasks())),
         ("run", "run in a task", lambda: _on_loop(_run_all(app, claims))),
     ]
@@ -84,9 +88,15 @@ def _settle_steps(mix: Mix) -> list[Step]:
     settlement_rows = [rows.settlement_row(settlement) for settlement in settlements]
     return [
         ("settle", "decide", lambda: [settle(claim, outcome, retry, rng) for claim in claims]),
-        ("settle", "settlement to row", lambda: [rows.settlement_row(settlement) for settlement in settlements]),
+        ("settle", "sort out successes", lambda: _sort_out(settlements)),
+        ("settle", "failure to row", lambda: [rows.settlement_row(settlement) for settlement in settlements]),
         ("settle", "rows to JSON", lambda: to_json(settlement_rows)),
     ]
+
+
+def _sort_out(settlements: list[Settlement]) -> None:
+    for items in rows.split_succeeded(settlements)[0].values():
+        rows.claimed_alike(list(items.values()))
 
 
 def _app() -> BenchApp:
@@ -99,7 +109,7 @@ def _jobs(app: BenchApp, mix: Mix) -> list[NewJob]:
 
 def _claimed_rows(app: BenchApp, mix: Mix) -> list[tuple[Any, ...]]:
     jobs, now = _jobs(app, mix), time.time()
-    return [(job.id, job.lane.id, job.payload, 1, 0, 1, now, 0.1, None, None, None) for job in jobs]
+    return [(job.id, job.lane.id, job.payload, 1, 0, 1, now, 0.1, None, None, None, None) for job in jobs]
 
 
 def _claims(app: BenchApp, mix: Mix) -> list[Claim]:
@@ -118,6 +128,14 @@ async def _start_tasks() -> None:
         pass
 
     await asyncio.gather(*(asyncio.create_task(nothing()) for _ in range(BATCH)))
+
+
+async def _take_turns(app: BenchApp, claims: list[Claim]) -> None:
+    spec = app.noops[0].spec
+    with ThreadPoolExecutor(1) as threads:
+        runner = Runner(threads, app.settings.result_limit)
+        for claim in claims:
+            await lead(runner.run(claim, spec), lambda: None)
 
 
 async def _run_all(app: BenchApp, claims: list[Claim]) -> None:

@@ -226,12 +226,12 @@ async def _checked(store: Store, record: JobRecord, payload: Mapping[str, Any], 
     """The payload as text, and the registered type that it fits."""
     job_type = await registered_type(store, record.type)
     try:
-        text = to_json(payload, inf_nan_mode="constants")
+        given = to_json(payload, inf_nan_mode="constants")
     except ValueError as error:
         raise UnsafePayload(f"the payload cannot become JSON: {error}") from None
-    check_payload(text, limit)
+    text = check_payload(given, limit)
     check_schema(job_type, payload)
-    return text.decode(), job_type
+    return text, job_type
 
 
 def _edited(record: JobRecord, text: str, job_type: JobType) -> dict[str, Any]:

@@ -148,8 +148,7 @@ def dump_payload(type_name: str, payload: Mapping[str, Any], limit: int) -> str:
         text = to_json(payload, inf_nan_mode="constants")
     except ValueError as error:
         raise UnsafePayload(f"the arguments of {type_name!r} cannot become JSON: {error}") from None
-    check_payload(text, limit)
-    return text.decode()
+    return check_payload(text, limit)
 
 
 def _problem(error: jsonschema_rs.ValidationError) -> str:

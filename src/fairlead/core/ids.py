@@ -18,6 +18,8 @@ from hashlib import blake2b
 from random import Random
 
 SHARDS = 1024
+RANDOM = 13  # hexadecimal digits
+SEQUENCE = tuple(f"{number:03x}" for number in range(1 << 12))
 
 _lock = threading.Lock()
 _last_stamp = 0
@@ -28,12 +30,17 @@ os.register_at_fork(after_in_child=lambda: _random.seed(os.urandom(32)))
 
 def make_ids(count: int, now: float, shard: int = 0, rng: Random | None = None) -> list[str]:
     """Make `count` ids that sort after all ids this process made before."""
-    random = (rng or _random).getrandbits
-    prefix = 0x8000000000000000 | (shard << 52)
+    random = rng or _random
+    digits = f"{random.getrandbits(RANDOM * 4 * count):0{RANDOM * count}x}"
+    fixed, head, millis, at = f"{0x800 | shard:03x}", "", -1, 0
     ids = []
     for stamp in _stamps(count, int(now * 1000)):
-        head, tail = f"{stamp >> 12:012x}", f"{prefix | random(52):016x}"
-        ids.append(f"{head[:8]}-{head[8:]}-7{stamp & 0xFFF:03x}-{tail[:4]}-{tail[4:]}")
+        if stamp >> 12 != millis:
+            millis = stamp >> 12
+            time = f"{millis:012x}"
+            head = f"{time[:8]}-{time[8:]}-7"
+        ids.append(f"{head}{SEQUENCE[stamp & 0xFFF]}-{fixed}{digits[at]}-{digits[at + 1 : at + RANDOM]}")
+        at += RANDOM
     return ids
 
 

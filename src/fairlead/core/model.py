@@ -181,11 +181,18 @@ class Claim(NamedTuple):
     options: str | None
     lease: Lease
     cancel: CancelRequest | None = None
+    place: int | None = None  # where the store keeps it, if it says so
 
     @property
     def hold(self) -> Hold:
         """What a settlement of this claim must find unchanged."""
-        return Hold(State.RUNNING, self.fence, self.lease.owner, self.lease.token, self.cancel is not None)
+        return _hold(self.fence, self.lease, self.cancel is not None)
+
+
+@lru_cache(maxsize=1024)
+def _hold(fence: int, lease: Lease, cancelled: bool) -> Hold:
+    """The jobs of one claim mostly share it."""
+    return Hold(State.RUNNING, fence, lease.owner, lease.token, cancelled)
 
 
 class Held(NamedTuple):
@@ -199,6 +206,7 @@ class Held(NamedTuple):
     hold: Hold
     cancel: CancelRequest | None = None
     options: str | None = None
+    place: int | None = None
 
 
 class Ending(StrEnum):
@@ -255,6 +263,7 @@ class Settlement:
     result: str | None = None
     error: ErrorInfo | None = None
     calls_back: bool = False  # the job wants somebody told when it ends
+    place: int | None = None  # where the store keeps the job, if it said so
 
     @property
     def recorded(self) -> bool:

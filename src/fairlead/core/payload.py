@@ -8,28 +8,30 @@ from fairlead.errors import PayloadTooLarge, UnsafePayload
 MAX_DEPTH = 64
 
 
-def check_payload(text: bytes, limit: int, what: str = "payload") -> None:
-    """Raise unless the JSON text is small, shallow and free of what a database or parser cannot take."""
-    if len(text) > limit:
+def check_payload(given: bytes, limit: int, what: str = "payload") -> str:
+    """The JSON text, which must be small, shallow and free of what a database or parser cannot take."""
+    if len(given) > limit:
         raise PayloadTooLarge(
-            f"the {what} has {len(text):,} bytes and at most {limit:,} are kept; "
+            f"the {what} has {len(given):,} bytes and at most {limit:,} are kept; "
             "store the data elsewhere and pass a reference to it"
         )
+    text = given.decode()
     if _is_suspicious(text):
         _check_closely(text, what)
+    return text
 
 
-def _is_suspicious(text: bytes) -> bool:
+def _is_suspicious(text: str) -> bool:
     """A quick look that never misses a problem; most texts end here."""
     return (
-        b"NaN" in text
-        or b"Infinity" in text
-        or (b"\\u" in text and (b"\\u0000" in text or b"\\ud" in text or b"\\uD" in text))
-        or text.count(b"[") + text.count(b"{") > MAX_DEPTH
+        "NaN" in text
+        or "Infinity" in text
+        or ("\\u" in text and ("\\u0000" in text or "\\ud" in text or "\\uD" in text))
+        or text.count("[") + text.count("{") > MAX_DEPTH
     )
 
 
-def _check_closely(text: bytes, what: str) -> None:
+def _check_closely(text: str, what: str) -> None:
     try:
         value = json.loads(text, parse_constant=_refuse_constant)
     except RecursionError:

@@ -21,6 +21,7 @@ from fairlead.core.states import State
 MOST_SPREAD = 1.1  # jobs that were told the same time to come back arrive over a tenth more than that
 NOTE = " (not tried again: {})"
 LOST = "LeaseLost"
+SUCCEEDED = Ending.SUCCEEDED
 LOST_FINGERPRINT = fingerprint(LOST)
 
 Policy = Retry | Policies
@@ -42,7 +43,9 @@ def settle(
     job: Claim | Held, outcome: Outcome, policy: Policy, rng: Random, relief: Relief | None = None
 ) -> Settlement:
     """Decide the next state of a job whose run, or whose wait, ended in `outcome`."""
-    decide = _DECISIONS[outcome.ending] if job.cancel is None else _HEEDING[outcome.ending]
+    if outcome.ending is SUCCEEDED:
+        return _succeed(job, outcome)
+    decide = _DECISIONS[outcome.ending] if job.cancel is None else _heed
     settlement = decide(job, outcome, policy, rng)
     if relief is not None and settlement.state in (State.RETRYING, State.DEAD):
         _relieve(settlement, job, policy_for(policy, _failure(outcome)), relief, rng)
@@ -63,8 +66,11 @@ def is_followed(settlement: Settlement) -> bool:
     return settlement.state is State.EXPIRED or (settlement.calls_back and settlement.state in states.FINAL)
 
 
-def _succeed(job: Claim | Held, outcome: Outcome, policy: Policy, rng: Random) -> Settlement:
-    return _settlement(job, outcome, State.SUCCEEDED)
+def _succeed(job: Claim | Held, outcome: Outcome) -> Settlement:
+    """What has ended well counts, whoever wanted to cancel it meanwhile."""
+    settlement = _settlement(job, outcome, State.SUCCEEDED)
+    states.require(settlement.hold.state, State.SUCCEEDED)
+    return settlement
 
 
 def _fail(job: Claim | Held, outcome: Outcome, policy: Policy, rng: Random) -> Settlement:
@@ -156,23 +162,23 @@ def _expire(job: Claim | Held, outcome: Outcome, policy: Policy, rng: Random) ->
 
 
 def _settlement(job: Claim | Held, outcome: Outcome, state: State) -> Settlement:
-    settlement = Settlement(
-        job.id, job.hold, state, job.attempt, job.crashes, outcome.ending, 0.0, outcome.result, _marked(outcome.error)
+    ending, result, error, _ = outcome
+    if error is not None:
+        error = _marked(error)
+    calls_back = job.options is not None and wants_callback(job.options)
+    return Settlement(
+        job.id, job.hold, state, job.attempt, job.crashes, ending, 0.0, result, error, calls_back, job.place
     )
-    if job.options is not None:
-        settlement.calls_back = wants_callback(job.options)
-    return settlement
 
 
-def _marked(error: ErrorInfo | None) -> ErrorInfo | None:
+def _marked(error: ErrorInfo) -> ErrorInfo:
     """The error with a fingerprint, whoever described it."""
-    if error is None or error.fingerprint:
+    if error.fingerprint:
         return error
     return replace(error, fingerprint=fingerprint(error.type, error.message))
 
 
 _DECISIONS = {
-    Ending.SUCCEEDED: _succeed,
     Ending.FAILED: _fail,
     Ending.TIMED_OUT: _fail,
     Ending.SNOOZED: _snooze,
@@ -182,4 +188,3 @@ _DECISIONS = {
     Ending.CANCELLED: _cancel,
     Ending.EXPIRED: _expire,
 }
-_HEEDING = {ending: _succeed if ending is Ending.SUCCEEDED else _heed for ending in Ending}

@@ -60,7 +60,7 @@ class Tally:
     def __init__(self, estimates: Estimates | None = None) -> None:
         self.estimates = Estimates() if estimates is None else estimates
         self._lanes: dict[int, LaneTally] = {}
-        self._ended: list[tuple[Lane, float]] = []
+        self.over: list[tuple[Lane, float]] = []  # the lane of each job that has ended, and how long it ran
         self._runs: dict[tuple[str, int], tuple[int, float]] = {}
         self.waits = Waits()
 
@@ -72,7 +72,7 @@ class Tally:
 
     def ended(self, lane: Lane, ran: float) -> None:
         """A job has run so long."""
-        self._ended.append((lane, ran))
+        self.over.append((lane, ran))
 
     def settle(self, running: Iterable[tuple[Lane, float]]) -> list[Usage]:
         """What to charge, given the jobs in this worker's hands and for how long each has run."""
@@ -95,7 +95,8 @@ class Tally:
         return [RunCount(job_type, bucket, count, seconds) for (job_type, bucket), (count, seconds) in runs.items()]
 
     def _sort_ended(self) -> None:
-        ended, self._ended = self._ended, []
+        ended = self.over.copy()
+        self.over.clear()
         known: dict[int, LaneTally] = {}  # by the object: the jobs of many lanes come in turns
         for lane, ran in ended:
             tally = known.get(id(lane))

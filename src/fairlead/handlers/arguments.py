@@ -66,16 +66,15 @@ class Arguments:
         """The arguments as the JSON text that is stored."""
         try:
             valid = self._validate(arguments)
-            text = self._to_json(valid)
-            if b"null" in text:  # NaN and Infinity have become null by now: look for them in what was given
+            text = check_payload(self._to_json(valid), limit)
+            if "null" in text:  # NaN and Infinity have become null by now: look for them in what was given
                 given = to_json(self._adapter.dump_python(valid), inf_nan_mode="constants", fallback=str)
                 check_payload(given, len(given))
         except ValidationError as error:
             raise self._invalid(error) from None
         except (PydanticSerializationError, UnicodeEncodeError) as error:
             raise UnsafePayload(f"the arguments of {self._type_name!r} cannot become JSON: {error}") from None
-        check_payload(text, limit)
-        return text.decode()
+        return text
 
     def load(self, payload: str) -> dict[str, Any]:
         """The arguments as the function takes them."""

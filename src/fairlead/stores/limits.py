@@ -163,7 +163,7 @@ def _started(found: Sequence[Any], limits: Mapping[int, Wanted]) -> dict[str, in
 
 
 def _claims(found: Sequence[Any], limits: Mapping[int, Wanted], lease: Lease) -> list[Claim]:
-    ordered = sorted(found, key=lambda row: (row[6], row[0]))
+    ordered = sorted(found, key=rows.BY_AGE)
     return [rows.claim_of(row, limits[row[1]].lane, lease) for row in ordered]
 
 

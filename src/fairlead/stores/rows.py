@@ -3,6 +3,7 @@
 import json
 from collections.abc import Sequence
 from dataclasses import asdict
+from operator import itemgetter
 from typing import Any
 
 from fairlead.core.audit import AuditEntry
@@ -33,6 +34,8 @@ from fairlead.core.states import State
 
 Row = Sequence[Any]
 
+BY_AGE = itemgetter(6, 0)  # of what claim_of takes: since when a job is ready, and its id
+
 
 def lane_of(row: Row) -> Lane:
     """From (id, pool, tenant, type, priority, version, limits)."""
@@ -53,10 +56,11 @@ def lane_row(lane: Lane) -> dict[str, Any]:
 
 
 def claim_of(row: Row, lane: Lane, lease: Lease) -> Claim:
-    """From (id, lane, payload, attempt, crashes, fence, ready_at, age, time_left, key, options)."""
+    """From (id, lane, payload, attempt, crashes, fence, ready_at, age, time_left, key, options, and place)."""
+    job_id, _, payload, attempt, crashes, fence, ready_at, age, time_left, key, options, place = row
     return Claim(
-        row[0], lane, row[2], row[3], row[4], row[5], row[6], row[7], row[8], row[9], row[10], lease
-    )  # fmt: skip
+        job_id, lane, payload, attempt, crashes, fence, ready_at, age, time_left, key, options, lease, None, place
+    )
 
 
 def held_of(row: Row, lane: Lane) -> Held:
@@ -111,6 +115,12 @@ def split_succeeded(
         else:
             others.append(item)
     return succeeded, others
+
+
+def claimed_alike(items: Sequence[Settlement]) -> bool:
+    """Whether these successes have no results and their jobs were claimed equally often."""
+    fence = items[0].hold.fence
+    return all(item.result is None and item.hold.fence == fence for item in items)
 
 
 def job_of(row: Row) -> JobRecord:

@@ -71,8 +71,8 @@ class Bench:
         terms = Terms(self.controls.known)
         self.controls.watchers.append(terms.follow)
         self._slots = Slots(
-            BATCH, app.registry, runner, lost, self.settler, self.health, app.telemetry, self._freed.set,
-            terms=terms,
+            BATCH, app.registry, runner, lost, self.settler, self.health, app.telemetry,
+            lambda ended: self._freed.set(), terms=terms,
         )  # fmt: skip
 
     async def run(self, claims: list[Claim]) -> None:

@@ -22,9 +22,9 @@ class Pace:
         self._rate = 0.0
         self._claim = SOON / CLAIMS
 
-    def ended(self) -> None:
-        """A job has ended."""
-        self._ended += 1
+    def ended(self, jobs: int = 1) -> None:
+        """So many jobs have ended."""
+        self._ended += jobs
 
     def claimed(self, seconds: float) -> None:
         """A claim took so long."""

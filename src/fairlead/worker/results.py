@@ -14,8 +14,7 @@ def dump_result(result: Any, limit: int, what: str = "result") -> str:
         text = to_json(result, inf_nan_mode="constants")
     except (PydanticSerializationError, UnicodeEncodeError) as error:
         raise UnusableResult(f"the handler returned what cannot become JSON ({error}); return plain data") from None
-    check_payload(text, limit, what)
-    return text.decode()
+    return check_payload(text, limit, what)
 
 
 class UnusableResult(PayloadError):

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextvars
+from collections.abc import Callable
 from concurrent.futures import Executor
 from functools import partial
 from typing import Any
@@ -37,7 +38,11 @@ class Runner:
         context = Context(claim, run, self._tools) if spec.arguments.takes_context else None
         try:
             arguments = spec.load(claim.payload, claim.lane.version)
-            result = await self._call(spec, claim, context, arguments)
+            given = () if context is None else (context,)
+            if spec.is_async:
+                result = await spec.function(*given, **arguments)
+            else:
+                result = await self._in_thread(claim, partial(spec.function, *given, **arguments))
             outcome = WELL if result is None else Outcome(Ending.SUCCEEDED, dump_result(result, self._result_limit))
             if context is not None and context.open_transaction is not None and self._tools is not None:
                 return await self._tools.commit(claim, outcome, context.open_transaction)
@@ -48,12 +53,8 @@ class Runner:
             if context is not None and context.end():
                 await context.roll_back()
 
-    async def _call(self, spec: HandlerSpec, claim: Claim, context: Context | None, arguments: dict[str, Any]) -> Any:
-        given = () if context is None else (context,)
-        if spec.is_async:
-            return await spec.function(*given, **arguments)
-        in_context = partial(contextvars.copy_context().run, spec.function, *given, **arguments)
-        in_thread = self._threads.submit(in_context)
+    async def _in_thread(self, claim: Claim, call: Callable[[], Any]) -> Any:
+        in_thread = self._threads.submit(contextvars.copy_context().run, call)
         try:
             return await asyncio.wrap_future(in_thread, loop=asyncio.get_running_loop())
         except asyncio.CancelledError:

@@ -118,8 +118,8 @@ class Worker:
         controls.watchers += [terms.follow, self._follow_pools]
         self._pools = Pools(controls.known)
         self.slots = Slots(
-            slots, registry, runner, lost, self._settler, self._health, self._telemetry, self._on_freed, tally.ended,
-            tally.waits.begun.append, terms,
+            slots, registry, runner, lost, self._settler, self._health, self._telemetry, self._on_freed,
+            tally.over.append, tally.waits.begun.append, terms,
         )  # fmt: skip
         self._accounts = Accounts(store, self._claimer.queue, tally, frozenset(pools), self.slots.times, bool(reserve))
         self._claimer.queue.differ(self.info.id)
@@ -315,8 +315,8 @@ class Worker:
             self._claimer.hint()
             self._news.set()
 
-    def _on_freed(self) -> None:
-        self._pace.ended()
+    def _on_freed(self, ended: int) -> None:
+        self._pace.ended(ended)
         self._freed.set()
 
     def _on_settled(self, settlements: list[Settlement]) -> None:
@@ -325,10 +325,9 @@ class Worker:
             self._news.set()
         if elsewhere or (here and self._stop_asked):
             self._waker.wake([LIMITS_HINT])
+        self._counts.update([settlement.state for settlement in settlements])
         for settlement in settlements:
-            state = settlement.state
-            self._counts[state] += 1
-            if state is not SUCCEEDED or settlement.calls_back:
+            if settlement.state is not SUCCEEDED or settlement.calls_back:
                 self._hint_after(settlement)
 
     def _hint_after(self, settlement: Settlement) -> None:

@@ -16,7 +16,7 @@ from fairlead.telemetry.events import SettlementRefused, Telemetry
 from fairlead.worker.progress import ProgressBook
 from fairlead.worker.trouble import Trouble
 
-GROUP = 500
+GROUP = 1_000
 
 Value = TypeVar("Value")
 
@@ -49,9 +49,10 @@ class Settler:
 
     def add(self, settlement: Settlement) -> None:
         """Take a settlement over."""
+        if not self._waiting:
+            self._arrived.set()
+            self._empty.clear()
         self._waiting.append(settlement)
-        self._arrived.set()
-        self._empty.clear()
 
     async def run(self) -> None:
         """Send what arrives, until cancelled."""
@@ -103,7 +104,8 @@ class Settler:
                 if settlement.id not in settled:
                     self.refused += 1
                     self._telemetry.emit(SettlementRefused(settlement.id, settlement.hold.owner))
-        self.count([settlement for settlement in group if settlement.id in settled])
+            group = [settlement for settlement in group if settlement.id in settled]
+        self.count(group)
 
     def count(self, settlements: list[Settlement]) -> None:
         """These are stored, here or in a handler's own transaction."""

@@ -2,69 +2,35 @@
 
 A handler is stopped by cancelling it. A thread goes on all the same, and so may a coroutine that swallows the
 cancellation: after a grace period its job is settled without it, and the slot it takes up is lost until it ends.
+
+Runs that never wait for anything take turns in one task, since a task of its own costs more than such a run. A type is
+taken for quick after a run that did not wait, until one does; that one keeps the task, and the others go on in another.
 """
 
 import asyncio
 import time
 from collections import deque
 from collections.abc import Callable, Collection, Iterator, Mapping
+from functools import partial
 from random import Random
 
 from fairlead.core.controls import Controls
-from fairlead.core.failure import FailureClass, Policies
-from fairlead.core.model import CancelRequest, Claim, Ending, ErrorInfo, Lane, Outcome
+from fairlead.core.failure import Policies
+from fairlead.core.model import CancelRequest, Claim, Ending, Lane, Outcome, Settlement
 from fairlead.core.settle import settle
-from fairlead.handlers.options import overridden
-from fairlead.handlers.spec import HandlerSpec, Registry
+from fairlead.handlers.spec import Registry
 from fairlead.telemetry.events import CancelAsked, JobEnded, JobStarted, LateExecution, Telemetry
 from fairlead.worker.health import Health
+from fairlead.worker.lead import lead
 from fairlead.worker.lost import LostRuns
 from fairlead.worker.runner import Runner
+from fairlead.worker.running import Running
 from fairlead.worker.settler import Settler
 from fairlead.worker.terms import Terms
 
-STOP_PATIENCE = 5.0
+SPELL = 0.0025  # seconds after which runs that take turns let the rest of the worker have a turn
 ANY = Policies()
 SUCCEEDED = Ending.SUCCEEDED
-
-
-class Running:
-    """A job in a slot."""
-
-    __slots__ = ("claim", "deadline", "patience", "policies", "spec", "started", "stopped_at", "stopped_by", "task")
-
-    def __init__(self, claim: Claim, spec: HandlerSpec, terms: Terms) -> None:
-        timeout, self.policies = terms.of(spec, claim.lane.pool)
-        if claim.options is not None:
-            timeout, self.policies = overridden(claim.options, timeout, self.policies)
-        self.claim = claim
-        self.spec = spec
-        self.started = time.monotonic()
-        self.deadline = None if timeout is None else self.started + timeout
-        self.patience = STOP_PATIENCE
-        self.stopped_by: Ending | None = None
-        self.task: asyncio.Task[None] | None = None
-
-    def stop(self, reason: Ending) -> None:
-        """Cancel the handler; the reason decides what follows."""
-        if self.stopped_by is None and self.task is not None:
-            self.stopped_by = reason
-            self.stopped_at = time.monotonic()
-            self.task.cancel()
-
-    def cancel(self, request: CancelRequest) -> None:
-        """Tell the handler; a thread has until the end of the grace to look, and then is not waited for."""
-        self.claim = self.claim._replace(cancel=request)
-        if self.spec.is_async:
-            self.patience = request.grace
-            self.stop(Ending.CANCELLED)
-        else:
-            end = time.monotonic() + request.grace
-            self.deadline = end if self.deadline is None else min(end, self.deadline)
-
-    def does_not_stop(self, now: float) -> bool:
-        """Whether it was told to stop and has had time to."""
-        return self.stopped_by is not None and now > self.stopped_at + self.patience
 
 
 class Slots:
@@ -79,8 +45,8 @@ class Slots:
         settler: Settler,
         health: Health,
         telemetry: Telemetry,
-        on_freed: Callable[[], None],
-        on_ended: Callable[[Lane, float], None] = lambda lane, ran: None,
+        on_freed: Callable[[int], None],
+        on_ended: Callable[[tuple[Lane, float]], None] = lambda ended: None,
         on_started: Callable[[tuple[str, float, float]], None] = lambda began: None,
         terms: Terms | None = None,
     ) -> None:
@@ -100,6 +66,10 @@ class Slots:
         self._on_started = on_started
         self._terms = terms or Terms(Controls())
         self._random = Random()
+        self._quick: set[str] = set()  # types whose last run did not wait
+        self._in_turn: Running | None = None  # in the task that quick runs share
+        self._sharing = False
+        self._ended = 0  # since somebody was told that slots are free
         self._loop = asyncio.get_running_loop()
 
     @property
@@ -133,7 +103,7 @@ class Slots:
             if running.deadline is not None and now > running.deadline:
                 running.stop(Ending.TIMED_OUT if running.claim.cancel is None else Ending.CANCELLED)
             if running.does_not_stop(now):
-                self._lose(running, _outcome_of_stop(running))
+                self._lose(running, running.outcome_of_stop())
         self.lost.look()
 
     def cancel(self, requests: Mapping[tuple[str, int], CancelRequest]) -> None:
@@ -174,7 +144,7 @@ class Slots:
     def _lose(self, running: Running, outcome: Outcome) -> None:
         """Settle a job whose handler does not end."""
         del self.running[running.claim.id, running.claim.fence]
-        self._settle(running.claim, outcome, running.policies, running.started)
+        self._settle(running.claim, outcome, running.policies(self._terms), running.started)
         if running.task is not None:
             self.lost.add(running.claim, running.task.done)
 
@@ -182,34 +152,103 @@ class Slots:
         """What lost handlers take up is not handed out."""
         self.capacity = self.size - len(self.lost)
         self._fill()
-        self._on_freed()
+        self._on_freed(0)
 
     def _fill(self) -> None:
+        """Start what there are slots for."""
+        while self.waiting and len(self.running) < self.capacity:
+            if self.waiting[0].lane.type in self._quick:
+                self._share()
+                return
+            self._start(self.waiting.popleft())
+
+    def _share(self) -> None:
+        """Have quick runs take turns."""
+        if not self._sharing:
+            self._sharing = True
+            self._loop.create_task(self._take_turns())
+
+    async def _take_turns(self) -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        until = time.monotonic() + SPELL
         while self.waiting and len(self.running) < self.capacity:
             claim = self.waiting.popleft()
-            running = Running(claim, self._registry[claim.lane.type], self._terms)
-            self.running[claim.id, claim.fence] = running
-            running.task = self._loop.create_task(self._run(running))
-            self._on_started((claim.lane.pool, claim.ready_at, running.started))
+            if claim.lane.type not in self._quick:
+                self._start(claim)
+                continue
+            running = self._in_turn = Running(claim, self._registry[claim.lane.type], task)
+            await self._run(running)
+            if running.has_waited:
+                return self._go_on()
+            if task.cancelling():  # by itself
+                break
+            if running.started > until:
+                self._tell_freed()
+                await asyncio.sleep(0)
+                until = time.monotonic() + SPELL
+        self._sharing = False
+        self._go_on()
+
+    def _start(self, claim: Claim) -> None:
+        """Run a job in a task of its own."""
+        running = Running(claim, self._registry[claim.lane.type])
+        self._enter(running)
+        running.task = self._loop.create_task(self._run_alone(running))
+
+    async def _run_alone(self, running: Running) -> None:
+        await self._run(running)
+        if not running.has_waited:
+            self._quick.add(running.spec.name)
+        self._go_on()
+
+    def _enter(self, running: Running) -> None:
+        running.agree(self._terms)
+        self.running[running.claim.id, running.claim.fence] = running
+
+    def _waits(self, running: Running) -> None:
+        """A run waits for the first time: if it was its turn, the task is now its own, and others share another."""
+        running.has_waited = True
+        self._quick.discard(running.spec.name)
+        if running is self._in_turn:
+            self._in_turn, self._sharing = None, False
+            self._enter(running)
+            self._go_on()
+
+    def _go_on(self) -> None:
+        """Start what there is room for, and tell how many runs have ended."""
+        if self.waiting:
+            self._fill()
+        self._tell_freed()
+
+    def _tell_freed(self) -> None:
+        ended, self._ended = self._ended, 0
+        if ended:
+            self._on_freed(ended)
 
     async def _run(self, running: Running) -> None:
         claim = running.claim
         if self._telemetry:
             waited = max(0.0, time.time() - claim.ready_at)
             self._telemetry.emit(JobStarted(claim.id, claim.lane.type, claim.lane.tenant, claim.attempt, waited))
+        self._on_started((claim.lane.pool, claim.ready_at, running.started))
         try:
-            outcome = await self._runner.run(claim, running.spec, running)
+            run = self._runner.run(claim, running.spec, running)
+            outcome = await lead(run, partial(self._waits, running))
         except asyncio.CancelledError:
-            outcome = _outcome_of_stop(running)
-        if self.running.pop((claim.id, claim.fence), None) is not None:
-            self._settle(running.claim, outcome, running.policies, running.started)
-        if self.waiting:
-            self._fill()
-        self._on_freed()
+            outcome = running.outcome_of_stop()
+        self._ended += 1
+        if running is self._in_turn:
+            self._in_turn = None
+        elif self.running.pop((claim.id, claim.fence), None) is None:
+            return
+        policies = ANY if outcome.ending is SUCCEEDED else running.policies(self._terms)
+        self._settle(running.claim, outcome, policies, running.started)
 
     def _settle(self, claim: Claim, outcome: Outcome, policies: Policies, started: float | None = None) -> None:
+        ran = 0.0 if started is None else time.monotonic() - started
         if outcome.ending is not SUCCEEDED and started is not None:
-            claim = claim._replace(age=claim.age + time.monotonic() - started)
+            claim = claim._replace(age=claim.age + ran)
             if outcome.ending is Ending.EXPIRED:
                 late_by = -(claim.time_left or 0.0)
                 self._telemetry.emit(LateExecution(claim.id, claim.lane.type, claim.lane.tenant, late_by))
@@ -223,31 +262,23 @@ class Slots:
         if relief is not None:
             self._health.decided(claim, relief, settlement)
         if started is not None:
-            self._on_ended(claim.lane, time.monotonic() - started)
+            self._on_ended((claim.lane, ran))
         if self._telemetry:
-            self._telemetry.emit(
-                JobEnded(
-                    job=claim.id,
-                    type=claim.lane.type,
-                    tenant=claim.lane.tenant,
-                    state=settlement.state,
-                    ending=settlement.ending,
-                    attempt=claim.attempt,
-                    ran=0.0 if started is None else time.monotonic() - started,
-                    error=settlement.error.message if settlement.error else None,
-                )
+            self._tell_end(claim, settlement, ran)
+
+    def _tell_end(self, claim: Claim, settlement: Settlement, ran: float) -> None:
+        self._telemetry.emit(
+            JobEnded(
+                job=claim.id,
+                type=claim.lane.type,
+                tenant=claim.lane.tenant,
+                state=settlement.state,
+                ending=settlement.ending,
+                attempt=claim.attempt,
+                ran=ran,
+                error=settlement.error.message if settlement.error else None,
             )
-
-
-def _outcome_of_stop(running: Running) -> Outcome:
-    """What a cancelled handler ended in; one that cancelled itself has failed."""
-    if running.stopped_by is Ending.TIMED_OUT:
-        ran = time.monotonic() - running.started
-        reason = f"stopped after {ran:.1f} s by its timeout"
-        return Outcome(Ending.TIMED_OUT, error=ErrorInfo("TimedOut", reason, failure=FailureClass.TIMEOUT))
-    if running.stopped_by is not None:
-        return Outcome(running.stopped_by)
-    return Outcome(Ending.FAILED, error=ErrorInfo("CancelledError", "the handler cancelled itself"))
+        )
 
 
 def in_turns(claims: Collection[Claim]) -> deque[Claim]:

@@ -10,7 +10,8 @@ from fairlead.stores.sqlite.connection import query
 from fairlead.stores.sqlite.migrate import apply_missing
 
 HOT = [
-    "active_lanes", "claim", "pick", "still_held", "settle_succeeded", "remove_succeeded", "insert_plain", "held",
+    "active_lanes", "claim", "pick", "settle_succeeded", "held_succeeded", "remove_succeeded",
+    "settle_plain", "held_plain", "remove_plain", "insert_plain", "held",
     "insert_jobs", "lost", "promote", "prunable", "prune_attempts",
     "prune_history", "read_attempts", "read_many", "read_keys", "read_lanes", "renew", "reserve_keys", "settle_finish",
     "settle_note", "settle_remove", "settle_return", "take_over_keys", "withdraw_finished", "list_jobs", "forget_keys",
@@ -18,8 +19,8 @@ HOT = [
 ]  # fmt: skip
 # Steps of a jump along an index, rows handed over, and an index that holds only what is wanted.
 ALLOWED = (
-    "SCAN active", "SCAN owners", "SCAN CONSTANT ROW", "SCAN kept", "SCAN json_each", "SCAN r VIRTUAL TABLE",
-    "SCAN quota VIRTUAL TABLE",
+    "SCAN active", "SCAN owners", "SCAN CONSTANT ROW", "SCAN kept", "SCAN json_each", "SCAN carray",
+    "SCAN r VIRTUAL TABLE", "SCAN quota VIRTUAL TABLE",
     "SCAN (subquery", "SCAN waiting", "SCAN due", "SCAN following", "SCAN held USING INDEX idempotency_active",
 )  # fmt: skip
 

@@ -6,8 +6,9 @@ a busy event loop would wait for it thousands of times.
 """
 
 import os
-from collections.abc import Callable, Generator, Iterable, Sequence
-from typing import Any
+from array import array
+from collections.abc import Callable, Generator, Sequence
+from typing import Any, NamedTuple
 
 import apsw
 from pydantic_core import from_json, to_json
@@ -106,10 +107,7 @@ def claimed(texts: Sequence[str]) -> list[Any]:
 def settle(settlements: Sequence[Settlement], expired_only: bool) -> Callable[[apsw.Connection, float], set[str]]:
     """A work that applies settlements: the successes of each claim together, all others one by one."""
     succeeded, others = rows.split_succeeded(settlements) if not expired_only else ({}, settlements)
-    batches = [
-        ({"owner": owner, "lease": lease, "rows": _succeeded_rows(items.values())}, list(items))
-        for (owner, lease), items in succeeded.items()
-    ]
+    batches = [_success(Lease(*lease), list(items.values())) for lease, items in succeeded.items()]
     followed = {item.id for item in others if is_followed(item)}
     batch = [(_finish if item.state in FINAL else _return, rows.settlement_row(item)) for item in others]
 
@@ -137,21 +135,34 @@ def _follow(connection: apsw.Connection, ended: Sequence[str], now: float) -> No
     drive(follow_script(ended), perform)
 
 
-def _succeeded_rows(items: Iterable[Settlement]) -> str:
-    return to_json([[item.id, item.hold.fence, item.result] for item in items]).decode()
+class Success(NamedTuple):
+    """Jobs of one claim that succeeded: what the statements take, and which they are."""
+
+    kind: str
+    given: dict[str, Any]
+    ids: list[str]
 
 
-def _settle_succeeded(
-    connection: apsw.Connection, batches: Sequence[tuple[dict[str, Any], list[str]]], now: float
-) -> set[str]:
+def _success(lease: Lease, items: Sequence[Settlement]) -> Success:
+    """Where all have a place and nothing else to tell, the places are enough."""
+    given: dict[str, Any] = {"owner": lease.owner, "lease": lease.token}
+    ids, places = [item.id for item in items], [item.place for item in items if item.place is not None]
+    if len(places) == len(items) and rows.claimed_alike(items):
+        given |= {"fence": items[0].hold.fence, "places": apsw.carray(array("q", places))}
+        return Success("plain", given, ids)
+    told = [[item.id, item.hold.fence, item.result] for item in items]
+    return Success("succeeded", {**given, "rows": to_json(told).decode()}, ids)
+
+
+def _settle_succeeded(connection: apsw.Connection, batches: Sequence[Success], now: float) -> set[str]:
     """Move to the history what is still held; returns the ids."""
     settled: set[str] = set()
-    for batch, ids in batches:
-        execute(connection, "settle_succeeded", [batch], now)
+    for kind, given, ids in batches:
+        execute(connection, f"settle_{kind}", [given], now)
         if connection.changes() < len(ids):
-            ((held,),) = execute(connection, "still_held", [batch], now)
+            ((held,),) = execute(connection, f"held_{kind}", [given], now)
             ids = from_json(held)
-        execute(connection, "remove_succeeded", [batch], now)
+        execute(connection, f"remove_{kind}", [given], now)
         settled.update(ids)
     return settled
 

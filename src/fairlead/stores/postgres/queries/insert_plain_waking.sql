@@ -5,8 +5,7 @@ with stored as (
     )
     select r.id, :shard, r.lane, 'ready', 0, 0, 0, now(), now(), now(), r.payload
     from unnest(
-        :ids::uuid[], :lanes::bigint[], array(select json_array_elements_text(:payloads::json))
+        :ids::uuid[], :lanes::bigint[], :payloads::text[]
     ) as r(id, lane, payload)
-    on conflict (id, shard) do nothing
 )
 select pg_notify('fairlead', pool) from json_array_elements_text(:pools::json) as pool

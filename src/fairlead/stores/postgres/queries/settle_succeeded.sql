@@ -1,9 +1,7 @@
 -- The common case, many at once: jobs of one claim that succeeded. The guard is written so that no index but the
 -- primary key can serve it.
 with r as materialized (
-    select * from unnest(
-        :ids::uuid[], :fences::bigint[], array(select json_array_elements_text(:results::json))
-    ) as r(id, fence, result)
+    select * from unnest(:ids::uuid[], :fences::bigint[], :results::text[]) as r(id, fence, result)
 ),
 gone as (
     delete from job

@@ -1,3 +1,3 @@
 update job
 set state = 'running', owner = :owner, lease = :lease, fence = fence + 1, attempt = attempt + 1, started_at = :now
-where rowid in (select value from json_each(:places))
+where place in (select value from json_each(:places))

@@ -5,7 +5,7 @@ from (
         (
             select group_concat(place)
             from (
-                select rowid as place from job
+                select place from job
                 where shard = :shard and lane = quota.value ->> 0 and state = 'ready' and ready_at >= quota.value ->> 1
                 order by ready_at, id
                 limit :most

@@ -4,8 +4,8 @@ select
         json_array(
             id, lane, payload, attempt + 1, crashes, fence + 1,
             printf('%!.17g', ready_at), :now - created_at, not_after - :now,
-            unique_key, options
+            unique_key, options, place
         )
     )
 from job
-where rowid in (select value from json_each(:places))
+where place in (select value from json_each(:places))

@@ -1,0 +1,1 @@
+-- SQLite's jobs have places of their own from here on; PostgreSQL's have had theirs from the beginning.

@@ -1,0 +1,3 @@
+delete from job
+where place in (select value from carray(:places))
+    and +shard = :shard and +state = 'running' and +fence = :fence and +owner = :owner and lease = :lease

@@ -1,0 +1,124 @@
+"""Runs that never wait take turns in one task; whoever waits has one for itself."""
+
+import asyncio
+from contextvars import ContextVar
+
+import fairlead
+from tests.worker.support import until
+
+NAME: ContextVar[str] = ContextVar("NAME", default="nobody")
+MANY = 40
+
+
+class Desk:
+    """An app whose handler does what its job says, and tells in which task."""
+
+    def __init__(self) -> None:
+        self.app = fairlead.App("sqlite:///:memory:", poll="50ms", drain="1s")
+        self.tasks: dict[int, asyncio.Task[object] | None] = {}
+        self.names: dict[int, str] = {}
+        self.go = asyncio.Event()
+
+        @self.app.handler("act", retry=fairlead.Retry(attempts=1))
+        async def act(number: int, what: str = "nothing") -> int:
+            self.tasks[number], self.names[number] = asyncio.current_task(), NAME.get()
+            NAME.set(f"job {number}")
+            if what == "wait":
+                await self.go.wait()
+            elif what == "fail":
+                raise ValueError("on purpose")
+            elif what == "cancel myself":
+                task = asyncio.current_task()
+                assert task is not None
+                task.cancel()
+            elif what == "hang":
+                await asyncio.sleep(60)
+            return number
+
+        self.act = act
+
+    async def submit(self, *acts: str) -> list[fairlead.Job]:
+        return await self.act.enqueue_many([{"number": number, "what": what} for number, what in enumerate(acts)])
+
+
+async def warm(desk: Desk) -> None:
+    """Let the worker learn that the type is quick."""
+    await (await desk.act.enqueue(-1)).wait(10)
+    desk.tasks.clear()
+
+
+async def test_runs_that_do_not_wait_share_a_task_and_nothing_else() -> None:
+    desk = Desk()
+    async with desk.app, desk.app.worker(concurrency=8):
+        await warm(desk)
+        jobs = await desk.submit(*["nothing"] * MANY)
+        assert [await job.wait(10) for job in jobs] == list(range(MANY))
+        assert len(set(desk.tasks.values())) < MANY / 2
+        assert set(desk.names.values()) == {"nobody"}
+
+
+async def test_one_that_waits_keeps_nobody_waiting_and_can_be_stopped() -> None:
+    desk = Desk()
+    async with desk.app, desk.app.worker(concurrency=8) as worker:
+        await warm(desk)
+        jobs = await desk.submit("nothing", "wait", "nothing", "hang", "nothing", "nothing")
+        for number in (0, 2, 4, 5):
+            assert await jobs[number].wait(10) == number
+        await until(lambda: len(worker.slots.running) == 2)
+        waiting, hanging = desk.tasks[1], desk.tasks[3]
+        assert waiting is not hanging
+        assert not {waiting, hanging} & {desk.tasks[4], desk.tasks[5]}
+        await desk.app.cancel(jobs[3].id, reason="hangs")
+        await until(lambda: len(worker.slots.running) == 1)
+        assert await jobs[3].state() is fairlead.State.CANCELLED
+        desk.go.set()
+        assert await jobs[1].wait(10) == 1
+
+
+async def test_no_more_wait_at_once_than_there_are_slots() -> None:
+    desk = Desk()
+    async with desk.app, desk.app.worker(concurrency=3) as worker:
+        await warm(desk)
+        jobs = await desk.submit(*["wait"] * 6)
+        await until(lambda: len(desk.tasks) == 3)
+        await asyncio.sleep(0.05)
+        assert (len(desk.tasks), len(worker.slots.running)) == (3, 3)
+        desk.go.set()
+        assert [await job.wait(10) for job in jobs] == list(range(6))
+
+
+async def test_one_that_fails_or_cancels_its_task_does_no_harm_to_the_next() -> None:
+    desk = Desk()
+    async with desk.app, desk.app.worker(concurrency=8):
+        await warm(desk)
+        jobs = await desk.submit("nothing", "fail", "nothing", "cancel myself", "nothing", "wait", "nothing")
+        desk.go.set()
+        for number in (0, 2, 3, 4, 5, 6):
+            assert await jobs[number].wait(10) == number
+        await until(lambda: 1 in desk.tasks)
+        assert await jobs[1].state() is fairlead.State.DEAD
+
+
+async def test_a_long_row_of_turns_lets_others_have_theirs() -> None:
+    app, beats = fairlead.App("sqlite:///:memory:", poll="50ms"), 0
+
+    @app.handler("spin")
+    async def spin() -> int:
+        until_then = asyncio.get_running_loop().time() + 0.01
+        while asyncio.get_running_loop().time() < until_then:
+            pass
+        return beats
+
+    async with app, app.worker(concurrency=20):
+        await (await spin.enqueue()).wait(10)
+
+        async def beat() -> None:
+            nonlocal beats
+            while True:
+                await asyncio.sleep(0)
+                beats += 1
+
+        beating = asyncio.create_task(beat())
+        found = [await job.wait(10) for job in await spin.enqueue_many([{}] * 10)]
+        beating.cancel()
+        assert len(set(found)) > 3
