@@ -15,8 +15,10 @@ import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Literal
+from threading import Thread
+from typing import Any, Literal
 
 import httpx2
 from playwright.sync_api import Page, sync_playwright
@@ -45,6 +47,8 @@ PAGES = {
     "tenants": "/tenants",
     "tenant": "/tenants/museum",
     "schedules": "/schedules",
+    "callbacks": "/callbacks",
+    "callback": "/callbacks/orders?tenant=museum",
     "workers": "/workers",
     "breakers": "/guards",
     "types": "/types",
@@ -65,8 +69,8 @@ def main() -> int:
         print("Chromium was not found; install it and run this again.", file=sys.stderr)
         return 1
     wanted.folder.mkdir(parents=True, exist_ok=True)
-    with tour() as (address, key):
-        make_trouble(address, key)
+    with hooks() as hook, tour() as (address, key):
+        make_trouble(address, key, hook)
         time.sleep(wanted.seconds)
         with sync_playwright() as playwright:
             browser = playwright.chromium.launch(executable_path=program, args=["--no-sandbox", "--disable-gpu"])
@@ -158,7 +162,7 @@ def settle(page: Page) -> None:
     page.evaluate("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
 
 
-def make_trouble(address: str, key: str) -> None:
+def make_trouble(address: str, key: str, hook: str) -> None:
     """Dead letters, a tenant that is paused, and something that was set of each kind."""
     headers = {"Authorization": f"Bearer {key}"}
     with httpx2.Client(base_url=address, headers=headers, timeout=PATIENCE) as http:
@@ -170,11 +174,49 @@ def make_trouble(address: str, key: str) -> None:
         http.post("/v1/pauses", json=pause).raise_for_status()
         for path, setting in SETTINGS.items():
             http.put(path, json=setting).raise_for_status()
+        make_callbacks(http, hook)
+
+
+def make_callbacks(http: httpx2.Client, hook: str) -> None:
+    """Endpoints, and jobs whose ends they are told."""
+    for name, tenant in (("orders", "museum"), ("everything", None)):
+        body: dict[str, Any] = {"name": name, "url": hook, "tenant": tenant}
+        http.post("/v1/callbacks", json=body).raise_for_status()
+    for number in range(8):
+        payload = {"recipient": f"guest{number}@museum.example", "subject": "Your ticket"}
+        body = {"type": "send_email", "payload": payload, "tenant": "museum", "callback": "orders"}
+        http.post("/v1/jobs", json=body).raise_for_status()
+
+
+class Hook(BaseHTTPRequestHandler):
+    """A receiver of callbacks that is busy every third time."""
+
+    heard = 0
+
+    def do_POST(self) -> None:
+        """Take a callback, or ask for patience."""
+        self.rfile.read(int(self.headers["content-length"]))
+        Hook.heard += 1
+        self.send_response(204 if Hook.heard % 3 else 503)
+        self.send_header("Content-Length", "0")
+        self.end_headers()
+
+    def log_message(self, format: str, *arguments: Any) -> None:
+        """Say nothing."""
+
+
+@contextmanager
+def hooks() -> Iterator[str]:
+    """A receiver of callbacks, running: its address."""
+    with ThreadingHTTPServer(("127.0.0.1", 8443), Hook) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        yield "http://127.0.0.1:8443/fairlead"
+        server.shutdown()
 
 
 @contextmanager
 def tour() -> Iterator[tuple[str, str]]:
-    """The tour, running: its address and a key."""
+    """The tour, running, its callbacks allowed to go to this machine: its address and a key."""
     with tempfile.TemporaryDirectory(prefix="fairlead-pictures-") as folder:
         url, log = f"sqlite:///{folder}/tour.db", Path(folder, "log")
         with log.open("wb") as said:
@@ -189,7 +231,12 @@ def tour() -> Iterator[tuple[str, str]]:
                 "--port",
                 "0",
             ]
-            environment = {**os.environ, "FAIRLEAD_DATABASE_URL": url}
+            environment = {
+                **os.environ,
+                "FAIRLEAD_DATABASE_URL": url,
+                "FAIRLEAD_CALLBACK_HTTP": "true",
+                "FAIRLEAD_CALLBACK_NETWORKS": "127.0.0.0/8",
+            }
             process = subprocess.Popen(command, cwd=ROOT, env=environment, stderr=said, stdout=said)
         try:
             found = until_said(process, log)

@@ -7,6 +7,8 @@ import { Failure, Loading, Notice } from "./parts/feedback";
 import { Link } from "./parts/link";
 import { cache } from "./parts/query";
 import { Audit } from "./pages/audit";
+import { CallbackPage } from "./pages/callback";
+import { Callbacks } from "./pages/callbacks";
 import { DeadLetters } from "./pages/dead-letters";
 import { Guards } from "./pages/guards";
 import { JobPage } from "./pages/job";
@@ -34,7 +36,8 @@ const PAGES: Page[] = [
   { path: "/jobs", name: "Jobs" },
   { path: "/dead-letters", name: "Dead letters" },
   { path: "/tenants", name: "Tenants" },
-  { path: "/schedules", name: "Schedules", everywhere: true },
+  { path: "/schedules", name: "Schedules" },
+  { path: "/callbacks", name: "Callbacks" },
   { path: "/workers", name: "Workers", everywhere: true },
   { path: "/guards", name: "Breakers and limits", everywhere: true },
   { path: "/types", name: "Types" },
@@ -121,15 +124,17 @@ function Content({ place, session }: { place: Place; session: Session }) {
   const may = (scope: string) => session.scopes.includes(scope) || session.scopes.includes("admin");
   const operates = may("operate");
   const [, first, second] = place.path.split("/");
-  if (first === "jobs" && second) return <JobPage id={decoded(second)} operates={operates} />;
+  if (first === "jobs" && second) return <JobPage key={second} id={decoded(second)} operates={operates} />;
   if (first === "jobs" || (first === "" && session.tenant !== null)) return <Jobs place={place} operates={operates} />;
   if (first === "dead-letters") return <DeadLetters place={place} operates={operates} />;
   if (first === "workers") return <Workers operates={operates} />;
   const commands = operates && session.tenant === null;
-  if (first === "tenants" && second) return <TenantPage name={decoded(second)} operates={commands} oversees={session.tenant === null} />;
+  if (first === "tenants" && second) return <TenantPage key={second} name={decoded(second)} operates={commands} oversees={session.tenant === null} />;
   if (first === "tenants") return <Tenants operates={commands} />;
   if (first === "settings") return <Settings operates={operates} keys={may("admin")} />;
-  if (first === "schedules") return <Schedules operates={operates} />;
+  if (first === "schedules") return <Schedules operates={operates} tenant={session.tenant} />;
+  if (first === "callbacks" && second) return <CallbackPage key={`${second}${place.query.get("tenant")}`} name={decoded(second)} place={place} operates={operates} />;
+  if (first === "callbacks") return <Callbacks place={place} operates={operates} tenant={session.tenant} />;
   if (first === "guards") return <Guards operates={operates} />;
   if (first === "types") return <Types />;
   if (first === "audit") return <Audit place={place} />;

@@ -31,6 +31,7 @@ export interface Job {
   result: unknown;
   error: ErrorDocument | null;
   idempotency_key: string | null;
+  callback: string | null;
   parent: string | null;
   replays: number;
   progress: Progress | null;
@@ -76,6 +77,8 @@ export interface Moment {
 }
 
 export interface JobDetail extends Job {
+  attempts_allowed: number | null;
+  timeout: number | null;
   attempts: Attempt[];
   timeline: Moment[];
 }

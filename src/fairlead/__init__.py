@@ -9,6 +9,7 @@ from fairlead.client.verify import verify_callback
 from fairlead.control.cancel import CancelCounts
 from fairlead.core.breaker import Breaker
 from fairlead.core.budget import RetryBudget
+from fairlead.core.explain import Explanation
 from fairlead.core.failure import FailureClass
 from fairlead.core.limits import Limit
 from fairlead.core.model import AttemptRecord, DeadGroup, JobRecord, Page, Priority, Scope
@@ -79,6 +80,7 @@ __all__ = [
     "DeadLetter",
     "Discard",
     "EgressRefused",
+    "Explanation",
     "FailureClass",
     "FairleadError",
     "FireOutcome",

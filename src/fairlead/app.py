@@ -25,6 +25,7 @@ from fairlead.core.budget import RetryBudget
 from fairlead.core.callback import check_type_name
 from fairlead.core.cancel import GRACE
 from fairlead.core.durations import Duration
+from fairlead.core.explain import Explanation
 from fairlead.core.failure import FailureClass
 from fairlead.core.limits import Limit
 from fairlead.core.model import AttemptRecord, DeadGroup, JobFilter, JobRecord, Page, Priority
@@ -248,6 +249,10 @@ class App:
     async def timeline(self, job_id: str) -> list[Moment]:
         """All that happened to a job, in order: its states, runs, waits, and what operators did with it."""
         return await (await self.client()).timeline(job_id)
+
+    async def explain(self, job_id: str) -> Explanation:
+        """Why a job is where it is, and when it should start."""
+        return await (await self.client()).explain(job_id)
 
     async def jobs(
         self,

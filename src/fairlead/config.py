@@ -8,7 +8,8 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 
 from fairlead.core.durations import seconds
-from fairlead.core.egress import PORTS, EgressRules, networks
+from fairlead.core.egress import PORTS, EgressRules, Network, networks
+from fairlead.core.proxies import proxy_networks
 from fairlead.errors import ConfigError
 
 FILE = "fairlead.toml"
@@ -35,8 +36,17 @@ def _networks(values: tuple[str, ...]) -> tuple[str, ...]:
     return values
 
 
+def _proxies(values: tuple[str, ...]) -> tuple[str, ...]:
+    try:
+        proxy_networks(values)
+    except ConfigError as error:
+        raise ValueError(str(error)) from None
+    return values
+
+
 Seconds = Annotated[float, BeforeValidator(_seconds)]
 Networks = Annotated[tuple[str, ...], BeforeValidator(_several), AfterValidator(_networks)]
+Proxies = Annotated[tuple[str, ...], BeforeValidator(_several), AfterValidator(_proxies)]
 Ports = Annotated[tuple[Annotated[int, Field(ge=1, le=65535)], ...], BeforeValidator(_several)]
 
 
@@ -61,6 +71,7 @@ class Settings(BaseModel):
     api_body_limit: int = Field(1024 * 1024, ge=1024, le=64 * 1024 * 1024)
     api_followers: int = Field(1_000, ge=1, le=100_000)
     api_rate: float = Field(5_000.0, ge=0.001, le=1_000_000)
+    api_trusted_proxies: Proxies = ()
 
     callback_timeout: Seconds = Field(15.0, ge=1, le=120)
     callback_networks: Networks = ()
@@ -71,6 +82,11 @@ class Settings(BaseModel):
     def egress(self) -> EgressRules:
         """Where callbacks may go."""
         return EgressRules(networks(self.callback_networks), frozenset(self.callback_ports), self.callback_http)
+
+    @property
+    def trusted_proxies(self) -> tuple[Network, ...]:
+        """The networks of proxies whose word about a client's address is believed."""
+        return proxy_networks(self.api_trusted_proxies)
 
     @model_validator(mode="after")
     def _heartbeat_fits_lease(self) -> "Settings":

@@ -5,6 +5,7 @@ import re
 
 import pytest
 
+from fairlead.api import allowance
 from fairlead.api.allowance import FAILURES
 from fairlead.api.problems import Problem
 from fairlead.control.admission import set_depth, set_rate
@@ -23,12 +24,16 @@ async def slow_key(api: Api, rate: float) -> str:
     return (await create_key(api.store, Operator("tests"), "slow", ["read"], rate=rate)).text
 
 
-def spend_all(api: Api) -> None:
-    """Whatever came back meanwhile: nothing is left of what the address of the tests may fail."""
-    allowance = api.asgi.state.service.allowance
+def exhaust(api: Api, address: str) -> None:
+    """Nothing is left of what this address may fail."""
     with contextlib.suppress(Problem):
         while True:
-            allowance.count_failure("127.0.0.1")
+            api.asgi.state.service.allowance.count_failure(address)
+
+
+def spend_all(api: Api) -> None:
+    """Whatever came back meanwhile: nothing is left of what the address of the tests may fail."""
+    exhaust(api, "127.0.0.1")
 
 
 async def test_every_answer_to_a_key_says_what_is_left(api: Api) -> None:
@@ -142,6 +147,71 @@ async def test_made_up_keys_are_not_looked_up_for_an_address_that_failed_too_oft
         spend_all(api)
         assert (await api.call("GET", "/v1/jobs", make_text(choose))).status_code == 429
     assert asked == 1
+
+
+PROXY = "127.0.0.1"  # what the tests' requests come from
+
+
+@pytest.fixture
+def _slowly(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What an address may fail does not come back within a test."""
+    monkeypatch.setattr(allowance, "FAILURES", Flow(rate=0.001, burst=5.0))
+
+
+async def failing(api: Api, *forwarded: str) -> int:
+    """The status of a request with a key that is none."""
+    fields = [("x-forwarded-for", value) for value in forwarded]
+    headers = [("authorization", "Bearer flk_wrong"), *fields]
+    return (await api.http.get("/v1/jobs", headers=headers)).status_code
+
+
+@pytest.mark.usefixtures("_slowly")
+async def test_behind_a_trusted_proxy_each_client_has_a_bound_of_its_own() -> None:
+    async with open_api(MEMORY, api_trusted_proxies=["127.0.0.0/8", "10.1.0.0/16"]) as api:
+        exhaust(api, "203.0.113.5")
+        assert await failing(api, "203.0.113.5") == 429
+        assert await failing(api, "203.0.113.6") == 401
+        assert await failing(api) == 401
+        for lie in ("203.0.113.6, 203.0.113.5", "203.0.113.6,203.0.113.5, 10.1.2.3", "x, 203.0.113.5:99"):
+            assert await failing(api, lie) == 429, "what the client wrote to the left counts for nothing"
+        assert await failing(api, "203.0.113.6", "203.0.113.5") == 429
+        exhaust(api, "2001:db8::/64")
+        assert await failing(api, "2001:db8::1:2:3:4") == 429
+        headers = {"x-fairlead-dashboard": "1", "x-forwarded-for": "203.0.113.5"}
+        assert (await api.http.post("/dashboard/session", json={"key": "x"}, headers=headers)).status_code == 429
+        headers["x-forwarded-for"] = "203.0.113.6"
+        assert (await api.http.post("/dashboard/session", json={"key": "x"}, headers=headers)).status_code == 401
+
+
+@pytest.mark.usefixtures("_slowly")
+@pytest.mark.parametrize("trusted", [[], ["10.1.0.0/16"]])
+async def test_a_header_of_one_who_is_not_trusted_changes_nothing(trusted: list[str]) -> None:
+    async with open_api(MEMORY, api_trusted_proxies=trusted) as api:
+        exhaust(api, PROXY)
+        for number in range(5):
+            assert await failing(api, f"203.0.113.{number}") == 429
+        key = await api.key("read")
+        assert (await api.call("GET", "/v1/jobs", key, headers={"x-forwarded-for": "10.1.0.1"})).status_code == 429
+
+
+@pytest.mark.parametrize(
+    ("trusted", "said", "secure"),
+    [
+        (["127.0.0.0/8"], "https", True),
+        (["127.0.0.0/8"], "http", False),
+        (["127.0.0.0/8"], "gopher", False),
+        (["10.0.0.0/8"], "https", False),
+        ([], "https", False),
+    ],
+)
+async def test_the_cookie_is_for_https_only_where_a_trusted_proxy_says_that_it_speaks_it(
+    trusted: list[str], said: str, secure: bool
+) -> None:
+    async with open_api(MEMORY, api_trusted_proxies=trusted) as api:
+        headers = {"x-fairlead-dashboard": "1", "x-forwarded-proto": said}
+        answer = await api.http.post("/dashboard/session", json={"key": api.admin}, headers=headers)
+        assert answer.status_code == 200
+        assert ("Secure" in answer.headers["set-cookie"]) is secure
 
 
 def test_buckets_are_counted_by_name() -> None:

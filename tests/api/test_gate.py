@@ -241,3 +241,34 @@ async def test_a_parameter_that_comes_twice_is_refused_unless_it_may(api: Api) -
     assert (twice.status_code, twice.json()["code"]) == (422, "REPEATED_PARAMETER")
     assert (await api.call("GET", "/v1/jobs?state=ready&state=dead")).status_code == 200
     assert (await api.call("GET", "/v1/jobs?tenants=acme")).json()["code"] == "UNKNOWN_PARAMETER"
+
+
+async def test_a_process_that_stops_is_not_ready(api: Api) -> None:
+    assert (await api.http.get("/readyz")).status_code == 200
+    api.asgi.state.service.why_not_ready = lambda: "stopping"
+    stopping = await api.http.get("/readyz")
+    assert (stopping.status_code, stopping.json()) == (503, {"status": "stopping"})
+    assert (await api.http.get("/healthz")).status_code == 200
+
+
+@pytest.mark.parametrize("query", ["foo", "foo=", "=", "=x", "limit=5&Limit=5", "%00=1"])
+async def test_a_parameter_that_is_not_known_is_refused_also_without_a_value(api: Api, query: str) -> None:
+    answer = await api.call("GET", f"/v1/jobs?{query}")
+    assert (answer.status_code, answer.json()["code"]) == (422, "UNKNOWN_PARAMETER")
+
+
+@pytest.mark.parametrize(
+    "text", ["1_0", "+5", "%205", "5%20", "05", "5.", "0x5", "true", "null", "", "%D9%A5", "inf", "nan"]
+)
+@pytest.mark.parametrize(
+    "place", ["/v1/jobs?limit=", "/v1/audit?cursor=", "/v1/stats/waits?seconds=", "/v1/shares?window="]
+)
+async def test_a_number_in_a_query_is_written_as_one(api: Api, place: str, text: str) -> None:
+    answer = await api.call("GET", f"{place}{text}")
+    assert (answer.status_code, answer.json()["code"]) == (422, "INVALID_REQUEST")
+    assert answer.json()["errors"][0]["location"] == f"query.{place.partition('?')[2].rstrip('=')}"
+
+
+@pytest.mark.parametrize("text", ["60", "60.5", "6e1", "6E+1", "600e-1"])
+async def test_a_number_may_be_written_as_json_has_it(api: Api, text: str) -> None:
+    assert (await api.call("GET", "/v1/stats/waits", params={"seconds": text})).status_code == 200

@@ -1,12 +1,17 @@
 """Jobs over HTTP, on every store: submitted, read, listed, changed, cancelled, tried again, explained."""
 
 import asyncio
+import json
 import time
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
 
+from fairlead.control.admission import set_overload
+from fairlead.control.audit import Operator
+from fairlead.core.admission import overload
 from fairlead.core.states import State
 from tests.api.conftest import LANE, Api
 from tests.contract.making import claim_one, failed, new_lease, worker_info
@@ -33,11 +38,69 @@ async def test_a_job_is_there_when_the_answer_comes(any_api: Api) -> None:
     assert answer.headers["location"] == f"/v1/jobs/{document['id']}"
     assert document == {
         "id": document["id"], "type": "mail", "tenant": "acme", "pool": "short", "priority": "high", "state": "ready",
-        "duplicate": False, "estimated_start": None,
+        "duplicate": False, "shed": False, "deferred": None, "estimated_start": None,
     }  # fmt: skip
     found = await read(any_api, document["id"])
     assert (found["payload"], found["state"], found["priority"]) == ({"to": "ann"}, "ready", "high")
     assert [(moment["what"], moment["state"]) for moment in found["timeline"]] == [("enqueued", "ready")]
+
+
+async def test_a_job_can_have_a_retry_policy_of_its_own(any_api: Api) -> None:
+    policy = {"backoff": "fixed", "first": 10, "attempts": 3, "jitter": "equal", "max_age": 3600}
+    record = await any_api.store.read(await any_api.submit(retry=policy))
+    assert record is not None
+    assert json.loads(record.options or "")["retry"] == policy
+
+
+@pytest.mark.parametrize(
+    ("policy", "code"),
+    [
+        ({"first": 1, "delays": [1]}, "CONFIG_ERROR"),
+        ({"attempts": 0}, "INVALID_REQUEST"),
+        ({"backoff": "custom"}, "INVALID_REQUEST"),
+        ({"forever": True}, "INVALID_REQUEST"),
+    ],
+)
+async def test_a_retry_policy_that_cannot_work_is_refused(api: Api, policy: dict[str, Any], code: str) -> None:
+    body = {"type": "mail", "payload": {"to": "ann"}, "retry": policy}
+    answer = await api.call("POST", "/v1/jobs", json=body)
+    assert (answer.status_code, answer.json()["code"]) == (422, code)
+    both = await api.call("POST", "/v1/jobs", json={**body, "retry": {}, "attempts": 3})
+    assert both.json()["code"] == "INVALID_REQUEST"
+
+
+async def test_a_duplicate_has_the_start_of_the_job_that_it_is(api: Api) -> None:
+    await api.store.register_worker(replace(worker_info(new_lease().owner), pools=("short",)), 60.0)
+    keyed = {"type": "mail", "payload": {"to": "ann"}, "idempotency_key": "k", "idempotency_scope": "forever"}
+    first = (await api.call("POST", "/v1/jobs", json={**keyed, "run_in": 60})).json()
+    second = (await api.call("POST", "/v1/jobs", json=keyed)).json()
+    assert second["duplicate"]
+    starts = [datetime.fromisoformat(told["estimated_start"]) for told in (first, second)]
+    assert abs((starts[1] - starts[0]).total_seconds()) < 5
+    await api.call("DELETE", f"/v1/jobs/{first['id']}")
+    ended = (await api.call("POST", "/v1/jobs", json=keyed)).json()
+    assert (ended["state"], ended["estimated_start"]) == ("cancelled", None)
+
+
+async def test_an_overload_is_told_to_whom_it_concerns(any_api: Api) -> None:
+    low = {"type": "mail", "payload": {"to": "ann"}, "tenant": "acme", "priority": "low"}
+    await set_overload(any_api.store, overload(0, "shed", "default", "5m"), Operator("tests"))
+    shed = await any_api.call("POST", "/v1/jobs", json=low)
+    told = shed.json()
+    assert (shed.status_code, told["shed"], told["state"], told["estimated_start"]) == (200, True, None, None)
+    assert "location" not in shed.headers
+    batch = await any_api.call("POST", "/v1/jobs/batch", json={"jobs": [low, {**low, "priority": "high"}]})
+    results = batch.json()["results"]
+    assert [(item["status"], item["job"]["shed"]) for item in results] == [(200, True), (202, False)]
+    for gone in (told["id"], results[0]["job"]["id"]):
+        assert (await any_api.call("GET", f"/v1/jobs/{gone}")).status_code == 404
+
+
+async def test_a_job_that_was_put_off_says_so(any_api: Api) -> None:
+    await set_overload(any_api.store, overload(0, "defer", "default", "5m"), Operator("tests"))
+    body = {"type": "mail", "payload": {"to": "ann"}, "tenant": "acme", "priority": "low"}
+    told = (await any_api.call("POST", "/v1/jobs", json=body)).json()
+    assert (told["state"], told["deferred"], told["shed"]) == ("scheduled", 300.0, False)
 
 
 async def test_every_option_reaches_the_job(any_api: Api) -> None:
@@ -45,10 +108,11 @@ async def test_every_option_reaches_the_job(any_api: Api) -> None:
     parent = await any_api.submit()
     job_id = await any_api.submit(
         pool="long", run_at=run_at, not_after=not_after, idempotency_key="k", idempotency_scope="window",
-        idempotency_window=60.0, timeout=5.0, attempts=7, parent=parent,
+        idempotency_window=60.0, timeout=5.0, attempts=7, parent=parent, exact=True,
     )  # fmt: skip
     found = await read(any_api, job_id)
     assert (found["state"], found["pool"], found["idempotency_key"]) == ("scheduled", "long", "k")
+    assert (found["attempts_allowed"], found["timeout"]) == (7, 5.0)
     assert found["parent"] == parent
     for name, given in (("run_at", run_at), ("not_after", not_after)):
         assert datetime.fromisoformat(found[name]) == datetime.fromisoformat(given)

@@ -162,7 +162,7 @@ async def ask(api: Api, case: tuple[str, str], key: str, job_id: str) -> httpx2.
     path += "?expression=@daily" if path == "/v1/fires" else ""
     body = BODIES[case]
     if body and body.get("name") == "{new}":
-        body = {**body, "name": f"new-{next(NUMBERS)}"}
+        body = {**body, "name": f"{OWN}/new-{next(NUMBERS)}"}
     return await api.call(method, path, key, **({} if body is None else {"json": body}))
 
 

@@ -7,10 +7,13 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
+from fairlead.control.audit import Operator
+from fairlead.control.pools import set_pool
 from fairlead.core.audit import AuditNote
 from fairlead.core.controls import Change
 from fairlead.core.pools import PLACE
 from fairlead.core.runtimes import RunCount, bucket_of
+from fairlead.handlers.spec import declare
 from tests.api.conftest import Api
 from tests.contract.making import new_lease, worker_info
 
@@ -174,6 +177,24 @@ async def test_a_type_shows_how_long_it_runs_and_what_was_done_to_it(any_api: Ap
     assert (found["runs"], found["histogram"], found["events"]) == (None, None, None)
     (found,) = (await any_api.call("GET", "/v1/types", bound)).json()["types"]
     assert found["runs"] is None
+
+
+async def test_the_attempts_of_a_type_follow_the_settings_of_its_pool(any_api: Api) -> None:
+    plain = declare("plain", _nothing, pool="short", version=1, timeout=None, retry=None, retention=None, upgrade=None)
+    await any_api.store.register_types([plain.job_type()])
+    await set_pool(any_api.store, "medium", {"attempts": 4, "timeout": 90.0}, Operator("ada"))
+
+    async def seen(name: str) -> tuple[float | None, int]:
+        found = await ask(any_api, "GET", f"/v1/types/{name}")
+        return found["timeout"], len(found["retries"]["application"])
+
+    assert (await seen("plain"), await seen("mail")) == ((None, 5), (None, 3))
+    moves = [Change(PLACE, name, {"pool": "medium"}) for name in ("plain", "mail")]
+    await any_api.store.change_controls(moves, AuditNote("fairlead classify", "move", "type plain", {}))
+    assert (await seen("plain"), await seen("mail")) == ((90, 4), (90, 3))
+
+
+async def _nothing() -> None: ...
 
 
 async def test_workers_are_listed_and_directed(any_api: Api) -> None:

@@ -82,8 +82,8 @@ async def test_a_pool_is_changed_made_and_reset(any_api: Api) -> None:
         json={"concurrency": 4, "longest": None, "attempts": 7, "timeout": 30.0, "lease": 9.0},
     )
     assert {**changed.json(), "version": 0} == {
-        "name": "short", "longest": None, "concurrency": 4, "wait": 3.0, "estimate": 10.0, "beside_others_only": False,
-        "attempts": 7, "timeout": 30.0, "lease": 9.0, "version": 0,
+        "name": "short", "longest": None, "concurrency": 4, "wait": 3.0, "depth": None, "estimate": 10.0,
+        "beside_others_only": False, "attempts": 7, "timeout": 30.0, "lease": 9.0, "version": 0,
     }  # fmt: skip
     replaced = await done(api, "PUT", "/v1/pools/short", {"concurrency": 5}, If_Match=changed.headers["etag"])
     assert (replaced["longest"], replaced["concurrency"], replaced["wait"]) == (1.0, 5, 0.5)
@@ -187,6 +187,10 @@ async def test_a_schedule_is_added_changed_and_removed(any_api: Api) -> None:
     changed = await done(api, "PATCH", path, {"expression": "@hourly", "overlap": "skip", "timeout": 5}, If_Match=seen)
     assert (changed["expression"], changed["overlap"], changed["tz"]) == ("@hourly", "skip", "Europe/Berlin")
     assert changed["options"] == {"timeout": 5.0}
+    terms = {"retry": {"backoff": "fixed", "first": 10, "attempts": 3}, "callback": "orders"}
+    changed = await done(api, "PATCH", path, terms)
+    kept = changed["options"]
+    assert (kept["timeout"], kept["callback"], kept["retry"]["first"]) == (5.0, "orders", 10.0)
     assert (await refused(api, "PATCH", path, {"expression": "@daily"}, If_Match=seen))[0] == 412
     assert (await refused(api, "DELETE", path, None, If_Match=seen))[0] == 412
     assert await done(api, "GET", path) == changed

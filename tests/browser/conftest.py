@@ -13,7 +13,9 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import httpx2
@@ -108,14 +110,45 @@ def confirm(page: Page, label: str, reason: str = "a test", **fields: str) -> No
     expect(dialog).to_have_count(0)
 
 
+class Receiver(ThreadingHTTPServer):
+    """Takes callbacks, answers them as told, and keeps their headers."""
+
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), Hook)
+        self.status = 204
+        self.heard: list[dict[str, str]] = []
+
+    @property
+    def url(self) -> str:
+        """Where it listens."""
+        return f"http://127.0.0.1:{self.server_port}/hook"
+
+
+class Hook(BaseHTTPRequestHandler):
+    """One callback."""
+
+    def do_POST(self) -> None:
+        """Take it."""
+        receiver = self.server
+        assert isinstance(receiver, Receiver)
+        self.rfile.read(int(self.headers["content-length"]))
+        receiver.heard.append({name.lower(): value for name, value in self.headers.items()})
+        self.send_response(receiver.status)
+        self.send_header("Content-Length", "0")
+        self.end_headers()
+
+    def log_message(self, format: str, *arguments: Any) -> None:
+        """Say nothing."""
+
+
 @contextmanager
-def running(log: Path, url: str, *arguments: str) -> Iterator[subprocess.Popen[bytes]]:
+def running(log: Path, url: str, *arguments: str, **settings: str) -> Iterator[subprocess.Popen[bytes]]:
     """A process of Fairlead beside the body."""
     with log.open("wb") as said:
         process = subprocess.Popen(
             [sys.executable, "-m", "fairlead", *arguments],
             cwd=ROOT,
-            env={**os.environ, "FAIRLEAD_DATABASE_URL": url},
+            env={**os.environ, **settings, "FAIRLEAD_DATABASE_URL": url},
             stdout=said,
             stderr=said,
         )
@@ -155,12 +188,28 @@ def browser() -> Iterator[Browser]:
 
 
 @pytest.fixture(scope="package")
-def site(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
-    """`fairlead up` on a SQLite file."""
+def receiver(browser: Browser) -> Iterator[Receiver]:
+    """A receiver of callbacks on this machine."""
+    with Receiver() as server:
+        thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
+        thread.start()
+        yield server
+        server.shutdown()
+        thread.join()
+
+
+@pytest.fixture(scope="package")
+def site(browser: Browser, receiver: Receiver, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    """`fairlead up` on a SQLite file; its callbacks may go to the receiver."""
+    allowed = {
+        "FAIRLEAD_CALLBACK_HTTP": "true",
+        "FAIRLEAD_CALLBACK_NETWORKS": "127.0.0.0/8",
+        "FAIRLEAD_CALLBACK_PORTS": f"443,{receiver.server_port}",
+    }
     folder = tmp_path_factory.mktemp("site")
     url = f"sqlite:///{folder / 'jobs.db'}"
     migrate_now(url)
-    with running(folder / "up.log", url, "up", "tests.browser.app:app", "--port", "0") as process:
+    with running(folder / "up.log", url, "up", "tests.browser.app:app", "--port", "0", **allowed) as process:
         found = until_said(process, folder / "up.log", r"dashboard: (http://\S+)/dashboard/#key=(\S+)")
         made = Site(found[1], found[2], url, folder)
         with made.http:

@@ -98,7 +98,7 @@ def test_a_tenants_key_sees_its_own_and_nothing_else(visit: Visit, site: Site) -
     expect(page.locator("tbody")).to_contain_text("seen")
     expect(page.locator("tbody")).not_to_contain_text("hidden")
     pages = page.get_by_role("navigation").get_by_role("link")
-    expect(pages).to_have_text(["Jobs", "Dead letters", "Tenants", "Types"])
+    expect(pages).to_have_text(["Jobs", "Dead letters", "Tenants", "Schedules", "Callbacks", "Types"])
     pages.filter(has_text="Tenants").click()
     expect(row_of(page, "Tenants", "seen")).to_have_count(1)
     expect(page.locator("main")).not_to_contain_text("hidden")
@@ -107,11 +107,30 @@ def test_a_tenants_key_sees_its_own_and_nothing_else(visit: Visit, site: Site) -
     expect(page.get_by_role("alert")).to_contain_text("bound to the tenant seen")
 
 
+def test_a_tenants_key_adds_schedules_of_its_own(visit: Visit, site: Site) -> None:
+    key = site.post("/v1/keys", {"name": "own", "scopes": ["operate"], "tenant": "own"})["key"]
+    page = visit("/schedules", key=key)
+    expect(page.locator("main")).to_contain_text("No schedules")
+    page.get_by_role("button", name="Add a schedule").click()
+    dialog = page.get_by_role("dialog")
+    expect(dialog.get_by_label("Tenant")).to_have_count(0)
+    expect(dialog.get_by_label("Name")).to_have_value("own/")
+    confirm(page, "Add a schedule", Name="own/nightly", When="@daily", Type_of="tidy")
+    card = page.locator(".card")
+    expect(card).to_contain_text("own/nightly")
+    card.get_by_role("button", name="Pause").click()
+    confirm(page, "Pause")
+    expect(card).to_contain_text("paused")
+    card.get_by_role("button", name="Remove").click()
+    confirm(page, "Remove")
+    expect(card).to_have_count(0)
+
+
 def test_a_key_that_only_reads_has_no_buttons(visit: Visit, site: Site) -> None:
     key = site.post("/v1/keys", {"name": "watcher", "scopes": ["read"]})["key"]
     page = visit("/", key=key)
     expect(page.get_by_role("link", name="Audit")).to_have_count(0)
-    for place in ("/jobs?state=scheduled", "/tenants", "/schedules", "/workers", "/guards", "/settings"):
+    for place in ("/jobs?state=scheduled", "/tenants", "/schedules", "/callbacks", "/workers", "/guards", "/settings"):
         page.goto(f"{site.address}/dashboard{place}")
         expect(page.locator("main h1")).to_be_visible()
         expect(page.get_by_text("Loading…")).to_have_count(0)
@@ -307,7 +326,7 @@ def test_a_key_is_made_and_revoked(visit: Visit, site: Site) -> None:
     keys = page.locator("section", has=page.get_by_role("heading", name="Keys"))
     keys.get_by_role("button", name="Make a key").click()
     confirm(page, "Make a key", Name="shop front", Scope="enqueue", Days="30", Requests="25")
-    text = keys.get_by_role("status").locator("code").inner_text()
+    text = page.get_by_label("Shown once").locator("code").inner_text()
     assert site.http.get("/v1/types", headers={"Authorization": f"Bearer {text}"}).status_code == 403
     row = row_of(page, "Keys", "shop front")
     expect(row).to_contain_text("25")

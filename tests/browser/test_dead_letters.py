@@ -4,7 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Dialog, Page, expect
 
 from tests.browser.conftest import Site, confirm
 
@@ -93,6 +93,40 @@ def test_a_replay_is_stopped_by_hand(visit: Visit, site: Site, group: Callable[[
     expect(page.locator("tbody tr")).to_have_count(2)
     site.until(made.ids[-1], "succeeded")
     assert site.get("/v1/dead-letters/count", type="call") == {"count": 2}
+
+
+def test_a_page_that_is_left_says_before_and_after_that_its_replay_ends_with_it(
+    visit: Visit, site: Site, group: Callable[[], str], tmp_path: Path
+) -> None:
+    made = Line(site, tmp_path, 3)
+    made.line.touch()
+    page = visit(group())
+    questions: list[str] = []
+
+    def leave(dialog: Dialog) -> None:
+        questions.append(dialog.type)
+        dialog.accept()
+
+    page.on("dialog", leave)
+    page.get_by_role("button", name="Replay in stages").click()
+    expect(page.get_by_role("dialog")).to_contain_text("Keep the dashboard open in this tab")
+    confirm(page, "Replay in stages", Seconds_to_wait="60")
+    panel = page.get_by_label("Replay in stages", exact=True)
+    expect(panel).to_contain_text("1 job of this stage not ended yet")
+    expect(panel).to_contain_text("If it is closed, loaded anew or loses its connection, the replay stops")
+    page.reload()
+    assert questions == ["beforeunload"]
+    expect(page.locator(HEADLINE)).to_have_text("Stopped: this page was left or loaded anew")
+    expect(panel).to_contain_text("1 job brought back, 1 not ended then; they run on")
+    made.gate.touch()
+    site.until(made.ids[-1], "succeeded")
+    assert site.get("/v1/dead-letters/count", type="call") == {"count": 2}
+    page.reload()
+    expect(page.locator(HEADLINE)).to_be_visible()
+    assert questions == ["beforeunload"], "nothing goes on, so nothing is asked"
+    page.get_by_role("button", name="Replay in stages").click()
+    confirm(page, "Replay in stages")
+    expect(page.locator(HEADLINE)).to_have_text("Replayed 2 jobs")
 
 
 def test_the_sample_is_mended_and_replayed(visit: Visit, site: Site, group: Callable[[], str], tmp_path: Path) -> None:

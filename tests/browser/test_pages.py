@@ -1,11 +1,15 @@
 """Every page: hostile text stays text, and people who cannot see or point can use it."""
 
+import asyncio
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
 from playwright.sync_api import Page, expect
 
+from fairlead.core.callback import Delivered
+from fairlead.wiring import make_store
 from tests.browser.conftest import ROOT, Site, missing
 
 Visit = Callable[..., Page]
@@ -17,6 +21,7 @@ PAGES = [
     "/dead-letters",
     "/tenants",
     "/schedules",
+    "/callbacks",
     "/workers",
     "/guards",
     "/types",
@@ -35,6 +40,7 @@ HOSTILE = " ".join(
         "<meta http-equiv=refresh content='0;url=//evil.example'><iframe srcdoc='<script>alert(10)</script>'></iframe>",
     ]
 )
+HOSTILE_URL = "https://hooks.example.org/?\"><img/src=x/onerror=alert(1)><script>alert(2)</script>'-alert(3)-'"
 OVER = {"reason": "the test is over"}
 SETTINGS: dict[str, dict[str, object]] = {
     "/v1/tenants/hostile": {"tier": "pro"},
@@ -76,6 +82,8 @@ def places(site: Site) -> Iterator[list[str]]:
     for path, body in SETTINGS.items():
         answer = site.http.put(path, json={**body, "reason": HOSTILE})
         assert answer.is_success, answer.text
+    site.post("/v1/callbacks", {"name": "hostile", "url": HOSTILE_URL, "reason": HOSTILE})
+    tell_of_hostile(site)
     later = site.submit("echo", text=HOSTILE, run_at="2099-01-01T00:00:00Z")
     (group,) = site.http.get("/v1/dead-letters/groups", params={"type": "echo_error"}).json()["groups"]
     yield [
@@ -85,17 +93,37 @@ def places(site: Site) -> Iterator[list[str]]:
         "/dead-letters?tenant=%3Cimg%20src%3Dx%20onerror%3Dalert(1)%3E",
         "/tenants/%3Cimg%20src%3Dx%20onerror%3Dalert(1)%3E",
         "/tenants/%zz",
+        "/callbacks/hostile",
+        "/callbacks/%3Cimg%20src%3Dx%20onerror%3Dalert(1)%3E?tenant=%22%3E%3Cscript%3Ealert(2)%3C%2Fscript%3E",
+        "/callbacks/%zz",
+        "/callbacks?tenant=%3Cimg%20src%3Dx%20onerror%3Dalert(1)%3E",
         f"/jobs/{done}",
         f"/jobs/{dead}",
         f"/jobs/{later}",
         f"/dead-letters?type=echo_error&fingerprint={group['fingerprint']}",
         "/jobs?type=echo_error&tenant=%3Cimg%20src%3Dx%20onerror%3Dalert(1)%3E",
     ]
-    for path in (*SETTINGS, "/v1/schedules/hostile"):
+    for path in (*SETTINGS, "/v1/schedules/hostile", "/v1/callbacks/hostile"):
         site.http.delete(path)
     site.post("/v1/breakers/close", {"name": "type:side", **OVER})
     site.post("/v1/quarantines/release", {"type": "call", **OVER})
     site.post("/v1/pauses/resume", {"scope": "type", "name": "side", **OVER})
+
+
+def tell_of_hostile(site: Site) -> None:
+    """A try to reach the endpoint whose words are all hostile, as only a broken worker could tell it."""
+    told = Delivered(HOSTILE, HOSTILE, HOSTILE, HOSTILE, 1, 599, 0.5, HOSTILE)
+
+    async def write() -> None:
+        store = make_store(site.url)
+        await store.open()
+        try:
+            await store.log_delivery("", "hostile", told)
+        finally:
+            await store.close()
+
+    with ThreadPoolExecutor(1) as executor:
+        executor.submit(asyncio.run, write()).result()
 
 
 def settled(page: Page, address: str) -> None:
@@ -124,6 +152,8 @@ def test_what_jobs_carry_is_never_more_than_text(visit: Visit, site: Site, place
             details.locator("summary").click()
         if place == f"/jobs/{site.said}":
             expect(page.locator(".how-far .message")).to_contain_text(MARK)
+        if place == "/callbacks/hostile":
+            expect(page.get_by_role("region", name="What was sent")).to_contain_text(MARK)
         if place == "/types":
             expect(page.locator(".timeline").filter(has_text=MARK)).not_to_have_count(0)
         shown += MARK in page.locator("main").inner_text()
@@ -132,11 +162,12 @@ def test_what_jobs_carry_is_never_more_than_text(visit: Visit, site: Site, place
         assert page.evaluate("window.violations") == [], place
         assert (dialogs, outside) == ([], []), place
         assert [error for error in errors if REFUSED not in error] == [], place
-    assert shown >= 8, "the hostile text was hardly shown, so nothing was tested"
+    assert shown >= 10, "the hostile text was hardly shown, so nothing was tested"
 
 
 DIALOGS = [
     ("/schedules", "Add a schedule", "When"),
+    ("/callbacks", "Add an endpoint", "URL"),
     ("/tenants", "Set up a tenant", "Name"),
     ("/workers", "Set up a pool", "Name"),
     ("/guards", "Limit something", "Its name"),
@@ -207,7 +238,7 @@ def serious(place: str, report: dict[str, Any]) -> list[tuple[str, str, list[Any
     ]
 
 
-@pytest.mark.parametrize("place", [*PAGES, "/tenants/hostile"])
+@pytest.mark.parametrize("place", [*PAGES, "/tenants/hostile", "/callbacks/hostile"])
 def test_pages_fit_a_narrow_screen(visit: Visit, site: Site, places: list[str], place: str) -> None:
     page = visit(place, viewport={"width": 400, "height": 800})
     expect(page.locator("main h1")).to_be_visible()

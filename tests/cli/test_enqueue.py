@@ -22,7 +22,7 @@ async def greet(name: str) -> str:
 async def remind(day: date) -> None:
     pass
 """
-KEYS = {"id", "type", "tenant", "state", "duplicate", "result", "error"}
+KEYS = {"id", "type", "tenant", "state", "duplicate", "deferred", "estimated_start", "result", "error"}
 
 
 def read(run: Run, url: str, job_id: str) -> dict[str, Any]:
@@ -208,3 +208,53 @@ def test_a_wait_that_ends_too_soon_still_tells_the_id(run: Run, shop: Shop) -> N
     assert result.exit_code == 1
     assert json.loads(result.stdout)["state"] == "ready"
     assert json.loads(result.stderr)["error"]["code"] == "JOB_NOT_DONE"
+
+
+def test_a_job_that_an_overload_sheds_is_an_error_and_one_that_it_defers_is_told(run: Run, any_shop: Shop) -> None:
+    overload = ("backpressure", "overload", "--waiting", "0", "--database", any_shop.url, "--action")
+    assert run(*overload, "shed").exit_code == 0
+    error = refused(run, any_shop.url, "greet", '{"name": "a"}', "--priority", "low")
+    assert (error["code"], "was shed" in error["message"]) == ("JOB_FAILED", True)
+    assert run(*overload, "defer", "--delay", "5m").exit_code == 0
+    told = run("enqueue", "greet", '{"name": "a"}', "--priority", "low", "--database", any_shop.url)
+    assert "scheduled (put off for 5m: the system is overloaded)" in told.stdout
+
+
+def test_a_policy_and_a_parent_are_options_too(run: Run, any_shop: Shop) -> None:
+    parent = submitted(run, any_shop.url, "greet", '{"name": "a"}')["id"]
+    policy = '{"backoff": "fixed", "first": "10s", "attempts": 3, "jitter": "none"}'
+    job = submitted(run, any_shop.url, "greet", '{"name": "a"}', "--retry", policy, "--parent", parent)
+    assert job["parent"] == parent
+    assert job["options"]["retry"] == {"backoff": "fixed", "first": 10.0, "attempts": 3, "jitter": "none"}
+    for wrong in ("3", "{", '{"tries": 3}', '{"attempts": 0}'):
+        error = refused(run, any_shop.url, "greet", '{"name": "a"}', "--retry", wrong, code=2)
+        assert "is not a retry policy" in error["message"]
+
+
+@pytest.mark.parametrize("with_app", [False, True])
+def test_many_jobs_come_from_lines(run: Run, any_shop: Shop, tmp_path: Path, with_app: bool) -> None:
+    (tmp_path / "names.jsonl").write_text('{"name": "a"}\n\n{"name": "b"}\n')
+    (tmp_path / "greeting.py").write_text(MODULE.format(url=any_shop.url))
+    code = ["--app", "greeting:app"] if with_app else []
+    result = run(
+        "enqueue", "greet", "--lines", "names.jsonl", "--tenant", "acme", "--attempts", "2", "--json", *code,
+        "--database", any_shop.url,
+    )  # fmt: skip
+    assert result.exit_code == 0, result.output
+    found = [read(run, any_shop.url, job_id) for job_id in json.loads(result.stdout)["jobs"]]
+    assert [(job["payload"], job["tenant"]) for job in found] == [({"name": "a"}, "acme"), ({"name": "b"}, "acme")]
+    assert {job["attempts_allowed"] for job in found} == {2}
+
+
+def test_a_line_that_does_not_fit_is_named_and_nothing_is_submitted(run: Run, shop: Shop) -> None:
+    for wrong, code in (('{"name": 5}', "INVALID_ARGUMENTS"), ("[]", "PAYLOAD_ERROR"), ("{", "PAYLOAD_ERROR")):
+        error = refused(run, shop.url, "greet", "--lines", "-", input='{"name": "a"}\n' + wrong)
+        assert (error["code"], error["message"].startswith("line 2: ")) == (code, True)
+    assert refused(run, shop.url, "greet", "--lines", "nowhere.jsonl")["code"] == "PAYLOAD_ERROR"
+    refused(run, shop.url, "greet", "{}", "--lines", "-", code=2)
+    assert json.loads(run("jobs", "list", "--json", "--database", shop.url).stdout)["jobs"] == []
+
+
+def test_no_lines_are_no_jobs(run: Run, shop: Shop) -> None:
+    result = run("enqueue", "greet", "--lines", "-", "--database", shop.url, input="")
+    assert (result.exit_code, result.stdout) == (0, "")

@@ -3,6 +3,7 @@
 import json
 from typing import Any
 
+from fairlead import Retry
 from fairlead.core.ids import make_ids
 from tests.cli.conftest import HOSTILE, Run, Shop
 
@@ -105,7 +106,7 @@ def test_show_has_the_last_run_of_a_job_that_succeeded(run: Run, any_shop: Shop)
 def test_show_in_json_has_the_attempts(run: Run, any_shop: Shop) -> None:
     (failed,) = any_shop.work((any_shop.fail, {"text": "no luck"}))
     document = json.loads(run("jobs", "show", failed, "--json", "--database", any_shop.url).stdout)
-    assert document.keys() == JOB_KEYS | {"attempts", "timeline"}
+    assert document.keys() == JOB_KEYS | {"attempts", "timeline", "attempts_allowed", "timeout", "lease_left"}
     fingerprint = document["error"].pop("fingerprint")
     assert len(fingerprint) == 12
     assert document["error"] == {"type": "ValueError", "message": "no luck", "failure": "application"}
@@ -181,3 +182,11 @@ def test_hostile_text_in_json_is_escaped_and_complete(run: Run, shop: Shop) -> N
     result = run("jobs", "show", failed, "--json", "--database", shop.url)
     assert "\x1b" not in result.stdout
     assert json.loads(result.stdout)["payload"] == {"text": HOSTILE}
+
+
+def test_show_has_the_terms_that_a_job_runs_on(run: Run, any_shop: Shop) -> None:
+    (usual,) = any_shop.enqueue(any_shop.greet, [{"name": "a"}])
+    assert "attempt      0 of 4" in run("jobs", "show", usual, "--database", any_shop.url).stdout
+    (own,) = any_shop.enqueue(any_shop.greet, [{"name": "a"}], timeout="90s", retry=Retry(attempts=9))
+    document = json.loads(run("jobs", "show", own, "--json", "--database", any_shop.url).stdout)
+    assert (document["attempts_allowed"], document["timeout"], document["lease_left"]) == (9, 90.0, None)

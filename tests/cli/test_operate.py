@@ -108,7 +108,7 @@ def test_workers_live_and_lost(run: Run, shop: Shop) -> None:
     live, lost = json.loads(run("workers", "--json", "--database", shop.url).stdout)["workers"]
     assert live.keys() == {
         "id", "host", "pid", "pools", "types", "slots", "version", "started_at", "state", "lease_left", "running",
-        "done", "failed", "refused", "lost_threads",
+        "done", "failed", "refused", "lost_threads", "reserve",
     }  # fmt: skip
     assert [live[name] for name in ("state", "running", "done", "failed", "refused")] == ["live", 3, 7, 3, 4]
     assert (lost["state"], lost["lease_left"]) == ("lost", 0.0)

@@ -70,6 +70,24 @@ def test_a_type_in_the_database(run: Run, any_shop: Shop) -> None:
     assert len(attempts(document, "timeout")) == 3
 
 
+def test_what_a_type_does_not_declare_follows_from_its_pool_as_it_is_set(run: Run, any_shop: Shop) -> None:
+    any_shop.app.handler("plain", pool="long")(any_shop.greet)
+    any_shop.register()
+    asked = ("retry-preview", "plain", "--database", any_shop.url)
+    assert "a run is never stopped" in run(*asked).stdout
+    before = json.loads(run(*asked, "--json").stdout)
+    assert (before["timeout"], len(attempts(before, "application"))) == (None, 2)
+    changes = ("--attempts", "7", "--timeout", "90s", "--reason", "a long night")
+    assert run("pools", "set", "long", *changes, "--database", any_shop.url).exit_code == 0
+    after = json.loads(run(*asked, "--json").stdout)
+    assert (after["timeout"], len(attempts(after, "application")), len(attempts(after, "timeout"))) == (90, 7, 3)
+    assert "a run is stopped after 1m30s" in run(*asked).stdout
+    shown = json.loads(run("types", "show", "plain", "--database", any_shop.url, "--json").stdout)
+    assert (shown["timeout"], shown["retries"]) == (90, after["classes"])
+    greet = json.loads(run("retry-preview", "greet", "--database", any_shop.url, "--json").stdout)
+    assert len(attempts(greet, "application")) == 4
+
+
 def test_a_type_that_nobody_knows(run: Run, shop: Shop, path: str) -> None:
     assert run("retry-preview", "nothing", "--database", shop.url).exit_code == 3
     assert run("retry-preview", "nothing", "--app", path).exit_code == 3

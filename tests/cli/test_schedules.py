@@ -29,6 +29,8 @@ def test_a_schedule_is_added_listed_and_shown(run: Run, any_shop: Shop) -> None:
     assert (made["tz"], made["overlap"], made["catch_up"]) == ("Europe/Berlin", "skip", "last")
     assert (made["state"], made["app"], made["start_within"], len(made["next_fires"])) == ("active", None, 3600.0, 5)
     (listed,) = document(run, any_shop, "list")["schedules"]
+    assert document(run, any_shop, "list", "--tenant", "default")["schedules"] == [listed]
+    assert document(run, any_shop, "list", "--tenant", "another")["schedules"] == []
     assert listed == {**made, "next_fires": made["next_fires"][:1]}
     text = run("schedules", "list", "--database", any_shop.url).stdout
     assert "0 9 * * 1-5" in text
@@ -128,3 +130,9 @@ def test_missed_fires_are_shown(run: Run, shop: Shop) -> None:
     asyncio.run(miss())
     shown = run("schedules", "show", "hello", "--database", shop.url).stdout
     assert re.search(r"missed \(1[01] up to then\)", shown)
+
+
+def test_its_jobs_can_have_a_policy_and_a_callback(run: Run, shop: Shop) -> None:
+    policy = '{"backoff": "fixed", "first": "10s", "attempts": 3, "jitter": "none"}'
+    options = add(run, shop, "nightly", "--retry", policy, "--callback", "orders")["options"]
+    assert (options["retry"]["first"], options["callback"]) == (10.0, "orders")

@@ -95,6 +95,26 @@ def test_an_open_address_wants_encryption(run: Run, shop: Shop, tmp_path: Path, 
     assert "--behind-proxy" in result.stderr
 
 
+@pytest.mark.parametrize("network", ["0.0.0.0/0", "everybody", "10.1.2.3/8"])
+def test_a_proxy_that_cannot_be_trusted_is_refused(run: Run, shop: Shop, tmp_path: Path, network: str) -> None:
+    (tmp_path / "greeter.py").write_text(PROGRAM, encoding="utf-8")
+    result = run("serve", "greeter:app", "--port", "0", "--trusted-proxy", network)
+    assert result.exit_code == 1
+    assert network in result.stderr
+
+
+def test_serve_believes_the_proxies_that_it_is_told_of(run: Run, sqlite_url: str, tmp_path: Path) -> None:
+    key = run("keys", "create", "k", "--scope", "read", "--database", sqlite_url).stdout.strip()
+    more = ("--trusted-proxy", "10.1.0.0/16", "--trusted-proxy", "127.0.0.1")
+    with started(tmp_path, sqlite_url, "serve", "greeter:app", "--port", "0", *more) as (process, said):
+        address = until_said(process, said, r"serves (http://127\.0\.0\.1:\d+)/v1")[1]
+        headers = {"Content-Type": "application/json", "X-Fairlead-Dashboard": "1", "X-Forwarded-Proto": "https"}
+        body = json.dumps({"key": key}).encode()
+        request = urllib.request.Request(f"{address}/dashboard/session", body, headers)
+        with urllib.request.urlopen(request, timeout=PATIENCE) as answer:
+            assert "Secure" in answer.headers["Set-Cookie"]
+
+
 def test_what_is_missing_is_said(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "greeter.py").write_text(PROGRAM, encoding="utf-8")
     for name in list(sys.modules):

@@ -3,11 +3,13 @@
 import inspect
 import sys
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 
 import httpx2
 import pytest
+from pydantic_core import from_json
 
 from fairlead import (
     AccessDenied,
@@ -23,6 +25,7 @@ from fairlead import (
     JobNotFound,
     Priority,
     RequestRefused,
+    Retry,
     State,
     StoreUnavailable,
     UnknownCallback,
@@ -30,10 +33,13 @@ from fairlead import (
 )
 from fairlead.api.problems import Problem
 from fairlead.client import http
+from fairlead.control.admission import set_overload
+from fairlead.control.audit import Operator
+from fairlead.core.admission import overload
 from fairlead.core.apikey import ApiKey
 from fairlead.core.progress import RunReport
 from tests.api.conftest import LANE, MEMORY, Api, mail_app, open_api
-from tests.contract.making import claim_one, new_lease
+from tests.contract.making import claim_one, new_lease, worker_info
 from tests.support.serving import served
 
 
@@ -71,6 +77,33 @@ async def client(api: Api) -> AsyncIterator[HTTPClient]:
     """A client of it."""
     async with client_of(api) as made:
         yield made
+
+
+@pytest.mark.parametrize("action", ["shed", "defer"])
+async def test_an_overload_is_told_as_in_process(api: Api, client: HTTPClient, action: str) -> None:
+    await set_overload(api.store, overload(0, action, "default", "5m"), Operator("tests"))
+    job = await client.enqueue("mail", {"to": "ann"}, priority="low")
+    assert (job.shed, job.deferred) == ((True, None) if action == "shed" else (False, 300.0))
+    if job.shed:
+        with pytest.raises(JobFailed, match="shed"):
+            await job.wait()
+
+
+async def test_retry_policies_travel(api: Api, client: HTTPClient) -> None:
+    policy = Retry.exponential("2s", factor=3, attempts=4, jitter="none")
+    job = await client.enqueue("mail", {"to": "ann"}, retry=policy, exact=True)
+    record = await api.app.read(job.id)
+    assert Retry(**from_json(record.options or "")["retry"]) == policy
+    with pytest.raises(ConfigError, match="function"):
+        await client.enqueue("mail", {"to": "ann"}, retry=Retry(backoff=lambda attempt: 1))
+
+
+async def test_a_start_is_estimated_as_in_process(api: Api, client: HTTPClient) -> None:
+    job = await client.enqueue("mail", {"to": "ann"}, run_in="5m")
+    assert await job.estimated_start() is None
+    await api.store.register_worker(replace(worker_info(new_lease().owner), pools=("short",)), 60.0)
+    start = await job.estimated_start()
+    assert start == (await job.read()).run_at == (await api.app.explain(job.id)).estimated_start
 
 
 async def test_a_job_is_read_as_in_process(api: Api, client: HTTPClient) -> None:

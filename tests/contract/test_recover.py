@@ -2,8 +2,8 @@
 
 import pytest
 
+from fairlead.core.failure import CRASH_LIMIT
 from fairlead.core.model import Ending, Held, Settlement
-from fairlead.core.settle import CRASH_LIMIT
 from fairlead.core.states import State
 from fairlead.ports.store import Store
 from tests.contract.making import (

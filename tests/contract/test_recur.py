@@ -50,6 +50,7 @@ async def test_a_fire_makes_one_job_and_advances_the_schedule(world: World) -> N
     assert (after.version, after.next_at, after.spec) == (before.version + 1, start + 20, before.spec)
     (fire,) = await fires(world.store)
     assert (fire.at, fire.outcome, fire.job_id, fire.job_state) == (start + 10, FireOutcome.FIRED, job.id, State.READY)
+    assert fire.job_tenant == "acme"
     (event,) = scheduler.events
     assert isinstance(event, ScheduleFired)
     assert (event.job, event.fire_at, round(event.late, 6)) == (job.id, start + 10, 0.25)
@@ -229,6 +230,15 @@ async def test_schedules_are_listed_by_name_a_page_at_a_time(world: World) -> No
         await add(world, spec(name))
     assert [item.name for item in await world.store.list_schedules(2)] == ["a", "b"]
     assert [item.name for item in await world.store.list_schedules(2, after="b")] == ["c"]
+
+
+async def test_schedules_are_listed_by_the_tenant_of_their_jobs(world: World) -> None:
+    for name, tenant in (("a", "acme"), ("b", "rival"), ("c", "acme"), ("d", "acme")):
+        await add(world, spec(name, lane=LANE._replace(tenant=tenant)), owner="shop" if name == "d" else None)
+    assert [item.name for item in await world.store.list_schedules(9, tenant="acme")] == ["a", "c", "d"]
+    assert [item.name for item in await world.store.list_schedules(1, after="a", tenant="acme")] == ["c"]
+    assert [item.name for item in await world.store.list_schedules(9, owner="shop", tenant="acme")] == ["d"]
+    assert await world.store.list_schedules(9, tenant="nobody") == []
 
 
 async def test_removing_a_schedule_removes_its_fires_and_leaves_its_jobs(world: World) -> None:

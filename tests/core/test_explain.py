@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from fairlead.core.admission import deferred_of, put_off
+from fairlead.core.breaker import Breaker, Phase, opened
 from fairlead.core.buckets import Flow
 from fairlead.core.controls import Control, Controls
 from fairlead.core.explain import MOST_AHEAD, Facts, Reason, expected_start, explain
@@ -194,3 +195,30 @@ def test_when_it_starts() -> None:
     assert explain(Facts(job(), NOW, [worker()], lane_since=NOW - 5)).expected_start == NOW + 5
     assert explain(Facts(job(), NOW, [worker()], controls=paused("type", "mail"))).expected_start is None
     assert explain(Facts(job(State.RUNNING), NOW, [worker()])).expected_start is None
+
+
+@pytest.mark.parametrize(
+    ("phase", "said"),
+    [("half_open", "only a few probes may start"), ("ramping", "more and more may start"), ("open", "next try in 5s")],
+)
+def test_a_breaker_that_is_not_closed_is_named(phase: str, said: str) -> None:
+    breaker = replace(opened(Breaker(cooldown="5s"), "half of it failed", NOW), phase=Phase(phase))
+    controls = Controls()
+    controls.follow([Control("breaker", "dependency:bank", breaker.value(), 1, NOW)])
+    facts = Facts(job(), NOW, [worker()], controls=controls, breakers=("dependency:bank",))
+    found = explain(facts).reasons[0]
+    assert (found.code, said in found.words) == ("CLOSED" if phase == "open" else "BREAKER", True)
+
+
+def test_small_and_large_shares_can_be_read() -> None:
+    share = ShareFacts(Tenant("acme"), "short", 900.0, 0.0000989, 12_345.678)
+    assert "got 12,346 of the 0 slot-seconds it was due" in share.words()
+
+
+def test_workers_that_are_reserved_for_others_do_not_count() -> None:
+    reserved = replace(worker(), report={"running": 0, "reserve": ["globex"]})
+    found = explain(Facts(job(), NOW, [reserved]))
+    assert [reason.code for reason in found.reasons] == ["NO_WORKER_FOR_TENANT", "NEXT_IN_LANE"]
+    assert found.expected_start is None
+    own = replace(worker(), report={"running": 0, "reserve": ["globex", "acme"]})
+    assert explain(Facts(job(), NOW, [reserved, own])).expected_start is not None

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairlead.core.failure import FailureClass, Policies
+from fairlead.core.failure import CRASH_LIMIT, FailureClass, Policies, policies
 from fairlead.core.model import CancelRequest, Claim, Ending, ErrorInfo, Held, Hold, Lane, Lease, Outcome, Priority
 from fairlead.core.retry import Retry
-from fairlead.core.settle import CRASH_LIMIT, Relief, ended_early, heed, settle
+from fairlead.core.settle import Relief, ended_early, heed, settle
 from fairlead.core.states import MOVES, PENDING, State
 from fairlead.errors import IllegalMove
 
@@ -62,6 +62,15 @@ def test_a_release_gives_the_attempt_back() -> None:
     settlement = settle(CLAIM, Outcome(Ending.RELEASED), POLICY, Random(1))
     assert (settlement.state, settlement.attempt, settlement.crashes) == (State.READY, 1, 1)
     assert settlement.delay == 0
+
+
+def test_a_type_says_how_many_losses_its_jobs_survive() -> None:
+    declared = policies(POLICY, {"crash": Retry(attempts=5)})
+    for crashes, state in ((CRASH_LIMIT, State.READY), (4, State.DEAD)):
+        settlement = settle(CLAIM._replace(crashes=crashes), Outcome(Ending.LOST), declared, Random(1))
+        assert (settlement.state, settlement.delay) == (state, 0.0)
+        assert settlement.error is not None
+        assert "of at most 5 times" in settlement.error.message
 
 
 def test_a_loss_gives_the_attempt_back_and_counts_a_crash() -> None:

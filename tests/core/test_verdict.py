@@ -1,5 +1,6 @@
 """The verdict on the system: which sentence for which situation."""
 
+from fairlead.core.trends import Sample
 from fairlead.core.verdict import GUARDS, MOST_TOPICS, PAUSES, WORKERS, Closed, Level, Look, PoolLook, Topic, verdict
 
 
@@ -66,3 +67,38 @@ def test_alerts_have_codes_and_the_worst_is_first() -> None:
     assert [alert.code for alert in found.alerts] == ["NO_WORKER", "MOST_JOBS_FAIL", "PAUSED", "BACKLOG"]
     assert found.sentence == found.alerts[0].sentence
     assert verdict(Look([], {}, [])).alerts == ()
+
+
+def test_due_jobs_that_do_not_become_ready_are_told_with_who_is_to_blame() -> None:
+    behind = verdict(Look([], {}, [], overdue=12.0))
+    assert (behind.level, [alert.code for alert in behind.alerts]) == (Level.WARNING, ["PROMOTER_BEHIND"])
+    assert behind.sentence == "The promoter is behind: a due job has waited 12s to become ready."
+    alone = verdict(Look([], {}, [], overdue=12.0, is_led=False))
+    assert (alone.level, [alert.code for alert in alone.alerts]) == (Level.PROBLEM, ["NO_LEADER"])
+    assert verdict(Look([], {}, [], overdue=4.0, is_led=False)).level is Level.OK
+
+
+def test_lost_workers_are_named_and_not_too_many() -> None:
+    assert verdict(Look([], {}, [], lost=["a 1"])).sentence == "1 worker was lost within 10m: a 1."
+    many = verdict(Look([], {}, [], lost=[f"host {number}" for number in range(5)]))
+    assert many.sentence == "5 workers were lost within 10m: host 0, host 1, host 2, …."
+    assert [alert.code for alert in many.alerts] == ["WORKER_LOST"]
+
+
+def test_a_pool_that_is_slow_or_deep_for_minutes_is_told() -> None:
+    past = [Sample(number * 5.0, {"short": 900}, {"short": 2.0}, 0) for number in range(100)]
+    aims = PoolLook("short", 900, 2.0, 1, 10, 3, 3, wait=0.5, depth=800)
+    found = verdict(Look([aims], {}, [], past))
+    assert [(alert.code, alert.about) for alert in found.alerts] == [("SLOW_POOL", "short"), ("DEEP_POOL", "short")]
+    assert found.sentence == "Jobs of the pool short have waited longer than 500ms, as is the aim, for 2m."
+
+
+def test_a_pool_that_may_be_slow_is_not_told_before() -> None:
+    patient = PoolLook("night", 5, 3_000.0, 1, 10, 1, 1, wait=3_600.0)
+    assert verdict(Look([patient], {}, [])).level is Level.OK
+
+
+def test_growing_dead_letters_are_told() -> None:
+    found = verdict(Look([], {}, [], [Sample(5.0, {}, {}, 12)]))
+    assert [alert.code for alert in found.alerts] == ["DEAD_LETTERS_GROW"]
+    assert found.sentence == "Dead letters grow: 12 jobs died within 5m."

@@ -228,3 +228,23 @@ def missed(function: Callable[..., Any], **more: Any) -> Any:
         "missed", function, pool="calls", version=2, timeout=None, retry=Retry(), retention=None, upgrade=None, **more
     )
     return SimpleNamespace(spec=spec)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "words"),
+    [
+        ({"tenant": ""}, "cannot be the name of a tenant"),
+        ({"pool": ""}, "cannot be the name of a pool"),
+        ({"parent": "the first"}, "is not the id of a job"),
+        ({"parent": 5}, "is not the id of a job"),
+        ({"timeout": 0}, "longer than nothing"),
+        ({"retry": 3}, "is not a policy"),
+        ({"run_at": "tomorrow"}, "is not a datetime"),
+        ({"not_after": 1_790_000_000.0}, "is not a datetime"),
+        ({"idempotency_scope": "forever"}, "give idempotency_key"),
+        ({"idempotency_window": "1h"}, "give idempotency_key"),
+    ],
+)
+def test_what_makes_no_sense_is_refused_in_words(wrong: dict[str, Any], words: str) -> None:
+    with pytest.raises(ConfigError, match=words):
+        submit(**wrong)

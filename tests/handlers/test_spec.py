@@ -82,7 +82,17 @@ def test_a_declaration_becomes_a_type_for_the_store() -> None:
 
 
 @pytest.mark.parametrize(
-    "wrong", [{"name": "a b"}, {"name": ""}, {"pool": "-"}, {"version": 0}, {"timeout": -1}, {"retention": "long"}]
+    "wrong",
+    [
+        {"name": "a b"},
+        {"name": ""},
+        {"pool": "-"},
+        {"version": 0},
+        {"timeout": -1},
+        {"timeout": 0},
+        {"retry": 3},
+        {"retention": "long"},
+    ],
 )
 def test_a_declaration_that_cannot_work_is_refused(wrong: dict[str, Any]) -> None:
     with pytest.raises(ConfigError):

@@ -1,6 +1,7 @@
 """Lost workers count against the types that they ran, once each."""
 
 from collections.abc import AsyncIterator
+from typing import Any
 
 import pytest
 
@@ -8,6 +9,7 @@ import fairlead
 from fairlead.core.breaker import Breaker
 from fairlead.core.health import Sums
 from fairlead.core.model import JobType
+from fairlead.core.states import State
 from fairlead.scheduler.recover import Recoverer
 from fairlead.telemetry.events import BreakerOpened, Event, Telemetry
 from tests.contract.making import LANE, claim, new_jobs
@@ -50,3 +52,17 @@ async def test_a_type_that_takes_its_workers_down_is_stopped(world: World) -> No
     assert (event.breaker, event.why) == (TYPE, "3 of 3 runs failed within 1m")
     (control,) = (await world.store.controls()).controls
     assert (control.kind, control.name) == ("breaker", TYPE)
+
+
+@pytest.mark.parametrize("policy", [{"attempts": 1}, {"written by": "a newer version"}])
+async def test_a_type_says_how_many_lost_workers_its_jobs_survive(world: World, policy: dict[str, Any]) -> None:
+    settings = {"policies": {"crash": policy}}
+    await world.store.register_types([JobType(LANE.type, 2, LANE.pool, {}, settings)])
+    (job,) = new_jobs(1)
+    await world.store.enqueue([job])
+    assert await claim(world.store, await world.worker(10))
+    world.advance(11)
+    await Recoverer(world.store, 1.0, Telemetry()).run_once()
+    record = await world.store.read(job.id)
+    assert record is not None
+    assert record.state is (State.DEAD if "attempts" in policy else State.READY)

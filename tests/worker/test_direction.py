@@ -8,6 +8,7 @@ import pytest
 from fairlead import App, State
 from fairlead.control.audit import Operator
 from fairlead.control.workers import Direction, direct
+from fairlead.core.workers import reserved
 from fairlead.errors import WorkerNotFound
 
 WHO = Operator("tests")
@@ -71,3 +72,13 @@ async def test_only_a_live_worker_can_be_told(scene: Scene) -> None:
     for worker_id in ("nobody", "01920000-0000-7000-8000-000000000000"):
         with pytest.raises(WorkerNotFound, match="fairlead workers"):
             await direct(await scene.app.store(), worker_id, Direction.DRAIN, WHO)
+
+
+async def test_a_worker_tells_whose_its_slots_are(scene: Scene) -> None:
+    async with scene.app.worker(reserve=("globex",)):
+        store = await scene.app.store()
+        while not (found := [reserved(worker) for worker in await store.workers()])[0]:  # noqa: ASYNC110
+            await asyncio.sleep(0.01)
+        assert found == [("globex",)]
+        waiting = await scene.slow.options(tenant="acme").enqueue()
+        assert "reserved for other tenants" in (await scene.app.explain(waiting.id)).summary

@@ -25,7 +25,7 @@ export function Audit({ place }: { place: Place }) {
       <h1>Audit</h1>
       <Chain />
       <search>
-        <form class="filters" onSubmit={(event) => event.preventDefault()}>
+        <form class="filters long-filters" onSubmit={(event) => event.preventDefault()}>
           <Filter name="job_id" words="Of one job, by its id" value={job} change={change} />
         </form>
       </search>
@@ -56,7 +56,7 @@ function Entries({ entries }: { entries: Entry[] }) {
         <thead>
           <tr>
             <th class="number">Nr</th>
-            <th>When</th>
+            <th>When, UTC</th>
             <th>What</th>
             <th>Target</th>
             <th>Why</th>
@@ -73,8 +73,8 @@ function Entries({ entries }: { entries: Entry[] }) {
               </td>
               <td>{entry.action}</td>
               <td class="cut">{JOB.test(entry.target) ? <Link to={`/jobs/${entry.target}`}>{entry.target}</Link> : entry.target}</td>
-              <td class="cut">{String(entry.details["reason"] ?? "")}</td>
-              <td class="cut">{entry.actor}</td>
+              <td class="wrap narrow">{String(entry.details["reason"] ?? "")}</td>
+              <td class="wrap narrow">{entry.actor}</td>
               <td class="wrap mono">{detailsOf(entry)}</td>
             </tr>
           ))}

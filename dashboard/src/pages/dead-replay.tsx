@@ -13,7 +13,7 @@ export function ReplayPanel({ replay, name }: { replay: Replay; name: string }) 
       <h2>{headline(replay)}</h2>
       <Progress total={replay.total} parts={[["bar-succeeded", succeeded], ["bar-failed", failed], ["bar-ended", ended], ["bar-running", live]]} />
       <p>
-        {count(succeeded)} succeeded, {count(failed)} failed, {plural(live, "job")} of this stage not ended yet
+        {count(succeeded)} succeeded, {count(failed)} failed, {plural(live, "job")} of this stage {replay.outcome === null ? "not ended yet" : "had not ended when it stopped"}
         {replay.total > 0 && `, of ${count(replay.total)}`}.
       </p>
       <ol>
@@ -22,14 +22,19 @@ export function ReplayPanel({ replay, name }: { replay: Replay; name: string }) 
         ))}
         {replay.now && (
           <li>
-            {plural(replay.now.revived, "job")} brought back, {count(live)} not ended yet
+            {plural(replay.now.revived, "job")} brought back, {count(live)} {replay.outcome === null ? "not ended yet" : "not ended then; they run on"}
           </li>
         )}
       </ol>
       {replay.outcome === null && (
-        <button type="button" class="danger" onClick={() => halt(name)}>
-          Stop before the next stage
-        </button>
+        <>
+          <p class="warn">
+            Keep the dashboard open in this tab. If it is closed, loaded anew or loses its connection, the replay stops before its next stage; what was brought back runs on.
+          </p>
+          <button type="button" class="danger" onClick={() => halt(name)}>
+            Stop before the next stage
+          </button>
+        </>
       )}
     </section>
   );

@@ -70,7 +70,7 @@ function Detail({ job, operates, refresh }: { job: JobDetail; operates: boolean;
         </div>
         <div class="panel">
           <h2>Result</h2>
-          {job.state === "succeeded" ? <Json value={job.result} label="Result" /> : <p class="faint">None yet.</p>}
+          {job.state === "succeeded" ? <Json value={job.result} label="Result" /> : <p class="faint">{LIVE.includes(job.state) ? "None yet." : "None."}</p>}
         </div>
       </section>
       <Timeline job={job} />
@@ -194,12 +194,15 @@ function Why({ id }: { id: string }) {
   return (
     <section class="panel why">
       <h2>Why it is where it is</h2>
-      <p>{found.data.summary}</p>
-      <ul>
-        {found.data.reasons.map((reason) => (
-          <li key={reason.code}>{reason.words}</li>
-        ))}
-      </ul>
+      {found.data.reasons.length < 2 ? (
+        <p>{found.data.summary}</p>
+      ) : (
+        <ul>
+          {found.data.reasons.map((reason) => (
+            <li key={reason.code}>{reason.words}</li>
+          ))}
+        </ul>
+      )}
       {found.data.estimated_start && (
         <p class="faint">
           Expected to start <When at={found.data.estimated_start} />.
@@ -211,10 +214,11 @@ function Why({ id }: { id: string }) {
 
 function Facts({ job }: { job: JobDetail }) {
   const facts: [string, preact.ComponentChildren][] = [
-    ["Tenant", job.tenant],
+    ["Tenant", <Link to={`/tenants/${encodeURIComponent(job.tenant)}`}>{job.tenant}</Link>],
     ["Pool", job.pool],
     ["Priority", job.priority],
-    ["Attempt", `${job.attempt}${job.crashes ? `, ${job.crashes} lost workers` : ""}`],
+    ["Attempt", `${job.attempt}${job.attempts_allowed ? ` of ${job.attempts_allowed}` : ""}${job.crashes ? `, ${job.crashes} lost workers` : ""}`],
+    ["Timeout", job.timeout === null ? "–" : duration(job.timeout)],
     ["Created", <When at={job.created_at} />],
     ["Due", <When at={job.run_at} />],
     ["Started", <When at={job.started_at} />],
@@ -223,6 +227,7 @@ function Facts({ job }: { job: JobDetail }) {
     ["Idempotency key", job.idempotency_key ?? "–"],
     ["Replays", String(job.replays)],
   ];
+  if (job.callback) facts.push(["Tells when it ends", <Link to="/callbacks">{job.callback}</Link>]);
   if (job.parent) facts.push(["Parent", <Link to={`/jobs/${job.parent}`}>{job.parent}</Link>]);
   return (
     <dl class="facts panel">
@@ -308,7 +313,7 @@ function runsOf(job: JobDetail): Run[] {
 function Timeline({ job }: { job: JobDetail }) {
   return (
     <section class="panel">
-      <h2>Timeline</h2>
+      <h2>Timeline, in UTC</h2>
       <ol class="timeline">
         {job.timeline.map((moment, at) => (
           <li key={at}>

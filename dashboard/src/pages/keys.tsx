@@ -2,6 +2,7 @@ import { useState } from "preact/hooks";
 import { searchOf, send } from "../api";
 import { ActionButton, Failure, Loading, numberOf, textOf, type Values } from "../parts/feedback";
 import { useRead, useRefresh } from "../parts/query";
+import { Secret } from "../parts/secret";
 import { When } from "../parts/text";
 
 interface Key {
@@ -107,28 +108,26 @@ function MakeKey({ refresh }: { refresh: () => void }) {
     setMade((await send<{ key: string }>("POST", "/v1/keys", body)).key);
   };
   return (
-    <div class="actions">
-      <ActionButton
-        question={{
-          title: "Make a key",
-          what: "Its text is shown once. What is done with it is in the audit under its name.",
-          label: "Make a key",
-          fields: [
-            { name: "name", label: "Name", required: true, hint: "Who or what uses it." },
-            { name: "scope", label: "Scope", kind: "choice", choices: SCOPES, value: "enqueue" },
-            { name: "tenant", label: "Tenant", hint: "Empty: all tenants. A key of a tenant sees only its own." },
-            { name: "days", label: "Days until it ends", kind: "number", min: 0, hint: "Empty: it does not end by itself." },
-            { name: "rate", label: "Requests a second", kind: "number", min: 0, hint: "Empty: the server's usual bound." },
-          ],
-          run: make,
-          done: refresh,
-        }}
-      />
-      {made && (
-        <p role="status" class="made">
-          Copy it now, it is not shown again: <code>{made}</code>
-        </p>
-      )}
-    </div>
+    <>
+      <div class="actions">
+        <ActionButton
+          question={{
+            title: "Make a key",
+            what: "Its text is shown once. What is done with it is in the audit under its name.",
+            label: "Make a key",
+            fields: [
+              { name: "name", label: "Name", required: true, hint: "Who or what uses it." },
+              { name: "scope", label: "Scope", kind: "choice", choices: SCOPES, value: "enqueue" },
+              { name: "tenant", label: "Tenant", hint: "Empty: all tenants. A key of a tenant sees only its own." },
+              { name: "days", label: "Days until it ends", kind: "number", min: 0, hint: "Empty: it does not end by itself." },
+              { name: "rate", label: "Requests a second", kind: "number", min: 0, hint: "Empty: the server's usual bound. Each server process counts for itself." },
+            ],
+            run: make,
+            done: refresh,
+          }}
+        />
+      </div>
+      {made && <Secret text={made} words="The new key." close={() => setMade(null)} />}
+    </>
   );
 }

@@ -1,6 +1,7 @@
 import { useEffect, useState } from "preact/hooks";
 import { Empty, Failure, Loading } from "../parts/feedback";
 import { Link } from "../parts/link";
+import { inOrder } from "../parts/pools";
 import { Chart } from "../parts/chart";
 import { useRead } from "../parts/query";
 import { Topics, type Topic } from "../parts/topics";
@@ -116,10 +117,10 @@ function Waiting({ waits }: { waits: Waits }) {
 }
 
 function Pools({ pools, waits }: { pools: Pool[]; waits: Record<string, Spread> }) {
-  if (pools.length === 0) return <Empty>No jobs and no workers yet.</Empty>;
+  if (pools.length === 0) return <Empty>{"No jobs and no workers yet: start a worker with `fairlead worker MODULE:APP`, then submit a job."}</Empty>;
   return (
     <ul class="cards">
-      {pools.map((pool) => (
+      {inOrder(pools.map((pool) => pool.pool)).flatMap((name) => pools.filter((pool) => pool.pool === name)).map((pool) => (
         <li key={pool.pool} class="card">
           <h2>{pool.pool}</h2>
           <dl class="facts big">
@@ -154,7 +155,7 @@ function waitsOf(found: Spread | undefined): string {
 function Charts({ samples, minutes }: { samples: Sample[]; minutes: Minute[] }) {
   if (samples.length < 2) return <p class="faint">The history begins with the first samples, one every few seconds.</p>;
   const times = samples.map((sample) => sample.at);
-  const pools = [...new Set(samples.flatMap((sample) => Object.keys(sample.pools)))].sort();
+  const pools = inOrder(samples.flatMap((sample) => Object.keys(sample.pools)));
   const rate = (state: string) =>
     samples.map((sample) => (sample.seconds > 0 ? (sample.ended[state] ?? 0) / sample.seconds : null));
   return (

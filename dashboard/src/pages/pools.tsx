@@ -11,6 +11,7 @@ interface PoolSettings {
   longest: number | null;
   concurrency: number | null;
   wait: number | null;
+  depth: number | null;
   attempts: number | null;
   timeout: number | null;
   lease: number | null;
@@ -102,7 +103,8 @@ function fieldsOf(settings?: PoolSettings): Field[] {
   return [
     { name: "concurrency", label: "Slots of one worker that its jobs may take", kind: "number", value: settings?.concurrency ?? null, min: 1, hint: "Empty: all of them." },
     { name: "longest", label: "Seconds that its jobs should run at most", kind: "number", value: settings?.longest ?? null, min: 0, hint: "Types that take longer are moved to a pool that fits. Empty: any time." },
-    { name: "wait", label: "Seconds that its jobs should wait at most", kind: "number", value: settings?.wait ?? null, min: 0, hint: "Empty: any time." },
+    { name: "wait", label: "Seconds that its jobs should wait at most", kind: "number", value: settings?.wait ?? null, min: 0, hint: "Longer waits for two minutes are an alert. Empty: any time." },
+    { name: "depth", label: "Jobs that should be ready at most", kind: "number", value: settings?.depth ?? null, min: 0, hint: "More of them for five minutes are an alert. Empty: any number." },
     { name: "attempts", label: "Attempts of jobs whose type declares none", kind: "number", value: settings?.attempts ?? null, min: 1, hint: "Empty: as the type's policy says." },
     { name: "timeout", label: "Seconds after which runs without a timeout are stopped", kind: "number", value: settings?.timeout ?? null, min: 0, hint: "Empty: never." },
     { name: "lease", label: "Seconds after which jobs of a dead worker are run by others", kind: "number", value: settings?.lease ?? null, min: 1, max: 3600, hint: "A worker has the shortest lease of its pools. Empty: the setting of that name." },
@@ -111,7 +113,7 @@ function fieldsOf(settings?: PoolSettings): Field[] {
 }
 
 function bodyOf(values: Values, reason: string) {
-  const given = Object.fromEntries(["concurrency", "longest", "wait", "estimate", "attempts", "timeout", "lease"].map((name) => [name, numberOf(values[name])]));
+  const given = Object.fromEntries(["concurrency", "longest", "wait", "depth", "estimate", "attempts", "timeout", "lease"].map((name) => [name, numberOf(values[name])]));
   return { ...given, reason: textOf(reason) };
 }
 

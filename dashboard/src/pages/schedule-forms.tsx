@@ -23,8 +23,9 @@ interface JobType {
   payload_schema: { properties?: Record<string, { type?: string }>; required?: string[] };
 }
 
-function termsOf(schedule?: Schedule): Field[] {
-  return [
+// A key that is bound to a tenant has no tenant to choose.
+function termsOf(tenant: string | null, schedule?: Schedule): Field[] {
+  const terms: Field[] = [
     { name: "expression", label: "When", value: schedule?.expression ?? "", required: true, hint: "Cron with 5 or 6 fields (0 9 * * 1-5), @daily, or every 30s." },
     { name: "tz", label: "Time zone", value: schedule?.tz ?? "UTC", required: true, known: ZONES, hint: "Like Europe/Berlin." },
     { name: "payload", label: "Payload, as JSON", kind: "area", value: JSON.stringify(schedule?.payload ?? {}, null, 2) },
@@ -33,6 +34,7 @@ function termsOf(schedule?: Schedule): Field[] {
     { name: "overlap", label: "If its last job still runs", kind: "choice", choices: OVERLAPS, value: schedule?.overlap ?? "allow" },
     { name: "catch_up", label: "What fell into an outage", kind: "choice", choices: CATCH_UPS, value: schedule?.catch_up ?? "last" },
   ];
+  return tenant === null ? terms : terms.filter((field) => field.name !== "tenant");
 }
 
 function bodyOf(values: Values, reason: string) {
@@ -48,10 +50,11 @@ function bodyOf(values: Values, reason: string) {
   };
 }
 
-export function AddSchedule() {
+export function AddSchedule({ tenant }: { tenant: string | null }) {
   const types = useRead<{ types: JobType[] }>("/v1/types");
   const refresh = useRefresh();
   const names = (types.data?.types ?? []).map((type) => [type.name, type.name] as const);
+  if (types.data && names.length === 0) return <p class="faint">A schedule can be added once a worker or a server has registered the types of your app.</p>;
   return (
     <ActionButton
       disabled={names.length === 0}
@@ -60,9 +63,11 @@ export function AddSchedule() {
         what: "It fires from now on, and makes one job for each of its times.",
         label: "Add a schedule",
         fields: [
-          { name: "name", label: "Name", required: true },
+          tenant === null
+            ? { name: "name", label: "Name", required: true }
+            : { name: "name", label: "Name", required: true, value: `${tenant}/`, hint: `It begins with ${tenant}/ and has no other slash.` },
           { name: "type", label: "Type of its jobs", kind: "choice", choices: names, value: names[0]?.[0] ?? "" },
-          ...termsOf(),
+          ...termsOf(tenant),
         ],
         previews: {
           tz: (values) => <NextFires expression={values["expression"] ?? ""} tz={values["tz"] ?? ""} />,
@@ -76,7 +81,7 @@ export function AddSchedule() {
   );
 }
 
-export function ChangeSchedule({ schedule }: { schedule: Schedule }) {
+export function ChangeSchedule({ schedule, tenant }: { schedule: Schedule; tenant: string | null }) {
   const refresh = useRefresh();
   return (
     <ActionButton
@@ -84,7 +89,7 @@ export function ChangeSchedule({ schedule }: { schedule: Schedule }) {
         title: `Change ${schedule.name}`,
         what: "From now on; what was due before is made on the old terms. The record of its fires stays.",
         label: "Change",
-        fields: termsOf(schedule),
+        fields: termsOf(tenant, schedule),
         previews: { tz: (values) => <NextFires expression={values["expression"] ?? ""} tz={values["tz"] ?? ""} /> },
         run: async (reason, values) => send("PATCH", named("/v1/schedules", schedule.name), bodyOf(values, reason), schedule.version),
         done: refresh,

@@ -6,7 +6,7 @@ import { useRead, useRefresh } from "../parts/query";
 import { Json, StateBadge, When } from "../parts/text";
 import type { Fire, Schedule } from "./schedule-types";
 
-export function Schedules({ operates }: { operates: boolean }) {
+export function Schedules({ operates, tenant }: { operates: boolean; tenant: string | null }) {
   const found = useRead<{ schedules: Schedule[] }>("/v1/schedules", { limit: 200 }, 5_000);
   if (found.error) return <Failure error={found.error} />;
   if (!found.data) return <Loading />;
@@ -15,20 +15,20 @@ export function Schedules({ operates }: { operates: boolean }) {
       <h1>Schedules</h1>
       {operates && (
         <div class="actions">
-          <AddSchedule />
+          <AddSchedule tenant={tenant} />
         </div>
       )}
-      {found.data.schedules.length === 0 && <Empty>No schedules: declare them in code, or add one here or with `fairlead schedules add`.</Empty>}
+      {found.data.schedules.length === 0 && <Empty>{"No schedules: declare them in code, or add one here or with `fairlead schedules add`."}</Empty>}
       <ul class="cards">
         {found.data.schedules.map((schedule) => (
-          <Card key={schedule.name} schedule={schedule} operates={operates} />
+          <Card key={schedule.name} schedule={schedule} operates={operates} tenant={tenant} />
         ))}
       </ul>
     </>
   );
 }
 
-function Card({ schedule, operates }: { schedule: Schedule; operates: boolean }) {
+function Card({ schedule, operates, tenant }: { schedule: Schedule; operates: boolean; tenant: string | null }) {
   const [next, ...later] = schedule.next_fires;
   return (
     <li class="card">
@@ -37,7 +37,7 @@ function Card({ schedule, operates }: { schedule: Schedule; operates: boolean })
       </h2>
       <p>
         <code>{schedule.expression}</code> <span class="faint">{schedule.tz}</span> → <Link to={`/jobs?${new URLSearchParams({ type: schedule.type }).toString()}`}>{schedule.type}</Link>{" "}
-        <span class="faint">for {schedule.tenant}</span>
+        <span class="faint">for the tenant {schedule.tenant}</span>
       </p>
       <p>
         {schedule.state === "active" && next ? (
@@ -49,7 +49,7 @@ function Card({ schedule, operates }: { schedule: Schedule; operates: boolean })
         )}
       </p>
       <Fires fires={schedule.fires} />
-      {operates && <Actions schedule={schedule} />}
+      {operates && <Actions schedule={schedule} tenant={tenant} />}
       <details>
         <summary>Terms and next fires</summary>
         <p class="faint">
@@ -82,7 +82,7 @@ function Fires({ fires }: { fires: Fire[] }) {
   );
 }
 
-function Actions({ schedule }: { schedule: Schedule }) {
+function Actions({ schedule, tenant }: { schedule: Schedule; tenant: string | null }) {
   const refresh = useRefresh();
   const act = (action: string) => (reason: string) => send("POST", `/v1/schedules/${action}`, { name: schedule.name, reason });
   return (
@@ -105,7 +105,7 @@ function Actions({ schedule }: { schedule: Schedule }) {
           question={{ title: `Resume ${schedule.name}`, what: "It fires again from now on.", label: "Resume", needsReason: true, run: act("resume"), done: refresh }}
         />
       )}
-      {schedule.app === null && <ChangeSchedule schedule={schedule} />}
+      {schedule.app === null && <ChangeSchedule schedule={schedule} tenant={tenant} />}
       {(schedule.app === null || schedule.state === "retired") && <RemoveSchedule schedule={schedule} />}
       <ActionButton
         question={{

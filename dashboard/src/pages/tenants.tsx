@@ -1,6 +1,7 @@
 import { useState } from "preact/hooks";
 import { Empty, Failure, Loading } from "../parts/feedback";
 import { Link } from "../parts/link";
+import { inOrder } from "../parts/pools";
 import { useRead } from "../parts/query";
 import { count, duration, percent } from "../parts/text";
 import { download } from "../parts/download";
@@ -25,7 +26,7 @@ export function Tenants({ operates }: { operates: boolean }) {
   if (report.error) return <Failure error={report.error} />;
   if (!found.data || !report.data) return <Loading />;
   const { shares, jain } = report.data;
-  const pools = [...new Set(shares.map((share) => share.pool))].sort();
+  const pools = inOrder(shares.map((share) => share.pool));
   return (
     <>
       <h1>Tenants</h1>

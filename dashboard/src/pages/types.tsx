@@ -15,6 +15,7 @@ interface JobType {
   place: string; // the pool that new jobs go to
   runs: Spread | null; // of the last day; null also for a key of one tenant
   histogram: Bar[] | null;
+  timeout: number | null; // seconds after which a run is stopped
   retries: Record<string, number[]>; // by class of failure: seconds after which each attempt is expected to start
 }
 
@@ -42,6 +43,10 @@ export function Types() {
               <p class="faint">No runs were measured in the last day.</p>
             )}
             <h3>Attempts</h3>
+            <p class="faint">
+              {type.timeout === null ? "A run is never stopped." : `A run is stopped after ${duration(type.timeout)}.`}
+              {type.settings.usual_retry === true && ` How often it is tried is up to the pool ${type.place}.`}
+            </p>
             <Retries retries={type.retries} />
             <History name={type.name} />
             <details>
@@ -97,6 +102,10 @@ function Events({ name }: { name: string }) {
   );
 }
 
+function last(starts: number[]): number {
+  return starts[starts.length - 1] ?? 0;
+}
+
 // When the attempts would start if each failed at once: on one logarithmic scale, so that classes can be compared.
 function Retries({ retries }: { retries: Record<string, number[]> }) {
   const classes = Object.entries(retries).filter(([, starts]) => starts.length > 1);
@@ -104,20 +113,24 @@ function Retries({ retries }: { retries: Record<string, number[]> }) {
   const place = (seconds: number) => 1 + (98 * Math.log1p(seconds)) / Math.log1p(end);
   if (classes.length === 0) return <p class="faint">It is tried once.</p>;
   return (
-    <ol class="runs" aria-label="Attempts and the time until the last of them starts, if each failed at once">
-      {classes.map(([failure, starts]) => (
-        <li key={failure}>
-          <span>{failure}</span>
-          <svg viewBox="0 0 100 10" preserveAspectRatio="none" aria-hidden="true">
-            {starts.map((start, at) => (
-              <rect key={at} class="bar-due" x={place(start) - 0.6} y={2} width={1.2} height={6} />
-            ))}
-          </svg>
-          <span class="note faint">
-            {starts.length} in {duration(starts[starts.length - 1] ?? 0)}
-          </span>
-        </li>
-      ))}
-    </ol>
+    <>
+      <p class="faint">When its tries would begin if all failed at once, by class of failure:</p>
+      <ol class="runs" aria-label="Attempts and the time until the last of them starts, if each failed at once">
+        {classes.map(([failure, starts]) => (
+          <li key={failure}>
+            <span>{failure}</span>
+            <svg viewBox="0 0 100 10" preserveAspectRatio="none" aria-hidden="true">
+              {starts.map((start, at) => (
+                <rect key={at} class="bar-due" x={place(start) - 0.6} y={2} width={1.2} height={6} />
+              ))}
+            </svg>
+            <span class="note faint">
+              {starts.length}
+              {last(starts) > 0 ? ` within ${duration(last(starts))}` : ", at once"}
+            </span>
+          </li>
+        ))}
+      </ol>
+    </>
   );
 }

@@ -23,7 +23,7 @@ interface Worker {
 export function Workers({ operates }: { operates: boolean }) {
   return (
     <>
-      <h1>Workers, pauses and pools</h1>
+      <h1>Workers, pools and pauses</h1>
       <WorkerList operates={operates} />
       <PoolTable operates={operates} />
       <Pauses operates={operates} />
@@ -36,7 +36,7 @@ function WorkerList({ operates }: { operates: boolean }) {
   if (found.error) return <Failure error={found.error} />;
   if (!found.data) return <Loading />;
   const { workers } = found.data;
-  if (workers.length === 0) return <Empty>No workers: nothing runs until one is started with `fairlead worker`.</Empty>;
+  if (workers.length === 0) return <Empty>{"No workers: nothing runs until one is started with `fairlead worker MODULE:APP`."}</Empty>;
   return (
     <>
       <Summary workers={workers} />

@@ -15,13 +15,18 @@ export function Failure({ error }: { error: unknown }) {
   const text = error instanceof Error ? error.message : String(error);
   return (
     <p class="failure" role="alert">
-      {text}
+      {withCode(text)}
     </p>
   );
 }
 
 export function Empty({ children }: { children: ComponentChildren }) {
-  return <p class="empty">{children}</p>;
+  return <p class="empty">{typeof children === "string" ? withCode(children) : children}</p>;
+}
+
+// What stands between backticks is a command to type.
+export function withCode(text: string): ComponentChildren {
+  return text.split("`").map((part, at) => (at % 2 === 1 ? <code key={at}>{part}</code> : part));
 }
 
 export type Values = Record<string, string>;
@@ -30,7 +35,7 @@ export interface Field {
   name: string;
   label: string;
   value?: string | number | null;
-  kind?: "text" | "number" | "area" | "choice";
+  kind?: "text" | "number" | "area" | "choice" | "several"; // the value of several has commas between its words
   choices?: readonly (readonly [string, string])[];
   hint?: string;
   required?: boolean;
@@ -92,7 +97,7 @@ function Dialog({ question, close }: { question: Question; close: () => void }) 
     <dialog ref={element} onClose={close} aria-labelledby="dialog-title" class={(question.fields?.length ?? 0) > MANY ? "wide" : ""}>
       <form onSubmit={run}>
         <h2 id="dialog-title">{question.title}</h2>
-        <div class="what">{question.what}</div>
+        <div class="what">{typeof question.what === "string" ? withCode(question.what) : question.what}</div>
         <div class="fields">
           {question.fields?.map((field) => (
             <Fragment key={field.name}>
@@ -128,8 +133,26 @@ function firstValues(fields: Field[]): Values {
   return Object.fromEntries(fields.map((field) => [field.name, String(field.value ?? "")]));
 }
 
+// Any number of choices, each a box to tick.
+function Boxes({ field, value, change }: { field: Field; value: string; change: (value: string) => void }) {
+  const on = severalOf(value);
+  const turn = (word: string) => change((on.includes(word) ? on.filter((one) => one !== word) : [...on, word]).join(","));
+  return (
+    <fieldset class="field whole">
+      <legend>{field.label}</legend>
+      {field.choices?.map(([word, words]) => (
+        <label key={word} class="inline">
+          <input type="checkbox" checked={on.includes(word)} onChange={() => turn(word)} />
+          {words}
+        </label>
+      ))}
+    </fieldset>
+  );
+}
+
 function FieldInput({ field, value, change }: { field: Field; value: string; change: (value: string) => void }) {
   const hint = useId();
+  if (field.kind === "several") return <Boxes field={field} value={value} change={change} />;
   const described = field.hint ? hint : undefined;
   return (
     <div class={field.kind === "area" ? "field whole" : "field"}>
@@ -178,6 +201,10 @@ function FieldInput({ field, value, change }: { field: Field; value: string; cha
 // What a field of a form says: nothing is null, and a number is one.
 export function numberOf(text: string | undefined): number | null {
   return text === undefined || text.trim() === "" ? null : Number(text);
+}
+
+export function severalOf(text: string | undefined): string[] {
+  return (text ?? "").split(",").filter(Boolean);
 }
 
 export function textOf(text: string | undefined): string | null {

@@ -1,4 +1,5 @@
-// Replays in stages that this page has begun. They go on while one looks at other pages, and end with the last of them.
+// Replays in stages that this page has begun. They go on while one looks at other pages, and end with the last of them:
+// the browser asks before it leaves, and a page that was loaded anew still says how far they had come.
 
 import { useEffect, useState } from "preact/hooks";
 import { stream } from "../api";
@@ -31,9 +32,15 @@ export interface Terms {
 
 const BEGUN: Replay = { total: 0, stages: [], now: null, outcome: null };
 const REFRESH = 2_000; // milliseconds
+const KEPT = "fairlead replay ";
+const LEFT = "this page was left or loaded anew";
 const replays = new Map<string, Replay>();
 const stops = new Map<string, AbortController>();
 const changed = new EventTarget();
+let leaving = false;
+
+window.addEventListener("pagehide", () => (leaving = true));
+window.addEventListener("pageshow", () => (leaving = false));
 
 export function keyOf(filter: Terms["filter"]): string {
   return `${filter.type} ${filter.fingerprint}`;
@@ -41,6 +48,7 @@ export function keyOf(filter: Terms["filter"]): string {
 
 export function begin(terms: Terms): void {
   const key = keyOf(terms.filter);
+  window.addEventListener("beforeunload", askBeforeLeaving);
   const stop = new AbortController();
   stops.set(key, stop);
   put(key, BEGUN);
@@ -65,7 +73,7 @@ export function useReplay(key: string): Replay | undefined {
     changed.addEventListener("change", again);
     return () => changed.removeEventListener("change", again);
   }, []);
-  return replays.get(key);
+  return replays.get(key) ?? kept(key);
 }
 
 function follow(key: string, name: string, document: unknown): void {
@@ -82,7 +90,21 @@ function end(key: string, stopped: string | null): void {
   if (before.outcome === null) put(key, { ...before, outcome: { stopped } });
 }
 
+// One of this tab that ended with its page, as far as it was known there.
+function kept(key: string): Replay | undefined {
+  const text = window.sessionStorage.getItem(KEPT + key);
+  if (text === null) return undefined;
+  const replay = JSON.parse(text) as Replay;
+  return replay.outcome === null ? { ...replay, outcome: { stopped: LEFT } } : replay;
+}
+
+function askBeforeLeaving(event: BeforeUnloadEvent): void {
+  if ([...replays.values()].some((replay) => replay.outcome === null)) event.preventDefault();
+}
+
 function put(key: string, replay: Replay): void {
   replays.set(key, replay);
+  if (leaving) return; // that the connection ends then is no news
+  window.sessionStorage.setItem(KEPT + key, JSON.stringify(replay));
   changed.dispatchEvent(new Event("change"));
 }

@@ -17,17 +17,22 @@ export function When({ at }: { at: string | null | undefined }) {
 
 export function ago(at: string, now = Date.now()): string {
   const seconds = (now - Date.parse(at)) / 1000;
+  if (Math.abs(seconds) < 1) return "just now";
   return seconds >= 0 ? `${duration(seconds)} ago` : `in ${duration(-seconds)}`;
 }
 
 export function duration(seconds: number): string {
   if (seconds < 0.00005) return "0 ms";
-  if (seconds < 0.01) return `${(seconds * 1000).toFixed(1)} ms`;
+  if (seconds < 0.01) return `${Number((seconds * 1000).toFixed(1))} ms`;
   if (seconds < 1) return `${Math.round(seconds * 1000)} ms`;
-  if (seconds < 60) return `${seconds.toFixed(seconds < 10 ? 1 : 0)} s`;
-  if (seconds < 3600) return `${Math.floor(seconds / 60)} min ${Math.floor(seconds % 60)} s`;
-  if (seconds < 86400) return `${Math.floor(seconds / 3600)} h ${Math.floor((seconds % 3600) / 60)} min`;
-  return `${Math.floor(seconds / 86400)} d ${Math.floor((seconds % 86400) / 3600)} h`;
+  if (seconds < 60) return `${Number(seconds.toFixed(seconds < 10 ? 1 : 0))} s`;
+  if (seconds < 3600) return twoOf(Math.floor(seconds / 60), "min", Math.floor(seconds % 60), "s");
+  if (seconds < 86400) return twoOf(Math.floor(seconds / 3600), "h", Math.floor((seconds % 3600) / 60), "min");
+  return twoOf(Math.floor(seconds / 86400), "d", Math.floor((seconds % 86400) / 3600), "h");
+}
+
+function twoOf(large: number, unit: string, small: number, smaller: string): string {
+  return small === 0 ? `${large} ${unit}` : `${large} ${unit} ${small} ${smaller}`;
 }
 
 export function count(value: number): string {

@@ -44,6 +44,8 @@ def describe(api: FastAPI) -> dict[str, Any]:
 
 
 def _complete(method: str, operation: dict[str, Any], keeps_answers: bool) -> None:
+    for parameter in operation.get("parameters", []):
+        _without_null(parameter["schema"])
     if method == "post":
         for status in ("409", "413"):
             operation["responses"].setdefault(status, {"description": WORDS[int(status)]})
@@ -54,6 +56,14 @@ def _complete(method: str, operation: dict[str, Any], keeps_answers: bool) -> No
         response.setdefault("headers", {}).update({name: {"$ref": f"#/components/headers/{name}"} for name in named})
     if method == "post" and keeps_answers:
         operation.setdefault("parameters", []).append(IDEMPOTENCY_KEY)
+
+
+def _without_null(schema: dict[str, Any]) -> None:
+    """A parameter that is not given is absent; there is no way to write null into an address."""
+    kinds = [kind for kind in schema.get("anyOf", []) if kind != {"type": "null"}]
+    if len(kinds) == 1:
+        del schema["anyOf"]
+        schema.update(kinds[0])
 
 
 def _header(words: str) -> dict[str, Any]:

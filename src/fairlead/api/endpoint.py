@@ -3,7 +3,7 @@
 import json
 import re
 import uuid
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Coroutine, Iterable, Mapping
 from hashlib import sha256
 from typing import Any, get_args, get_origin, get_type_hints
 
@@ -27,6 +27,7 @@ LONGEST_KEY = 255
 NO_PARAMETERS: Mapping[str, bool] = {}
 KEPT_HEADERS = ("location", "content-type", "etag", "retry-after")
 
+_NUMBER = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?", re.ASCII)
 _KEY = re.compile(rf"[!-~]{{1,{LONGEST_KEY}}}")
 
 Handle = Callable[[Request], Coroutine[Any, Any, Response]]
@@ -53,10 +54,12 @@ class Endpoint(APIRoute):
         handle = super().get_route_handler()
         has_body = self.body_field is not None
         known = {item.alias: _is_list(item.field_info.annotation) for item in self.dependant.query_params}
+        numbers = [item.alias for item in self.dependant.query_params if _is_number(item.field_info.annotation)]
 
         async def endpoint(request: Request) -> Response:
             request = JsonRequest(request.scope, request.receive)
             _require_known(request, known)
+            _require_plain(request, numbers)
             if has_body:
                 _require_json(request.headers)
             key = request.headers.get("idempotency-key")
@@ -134,6 +137,20 @@ def _require_known(request: Request, known: Mapping[str, bool]) -> None:
         raise Problem(422, "UNKNOWN_PARAMETER", f"there is no parameter {names!r} here; known are: {sorted(known)}")
     if repeated := [name for name in known if not known[name] and given.count(name) > 1]:
         raise Problem(422, "REPEATED_PARAMETER", f"the parameter {repeated[0]!r} can be given once")
+
+
+def _require_plain(request: Request, numbers: Iterable[str]) -> None:
+    """A number in a query is written as in JSON: what else can be read as one (`1_0`, ` 5`, `+5`) is a slip."""
+    if not request.scope["query_string"]:
+        return
+    for name in numbers:
+        if (given := request.query_params.get(name)) is not None and not _NUMBER.fullmatch(given):
+            message = "a number is written in digits, like 50"
+            raise RequestValidationError([{"type": "number", "loc": ("query", name), "msg": message}])
+
+
+def _is_number(annotation: Any) -> bool:
+    return annotation in (int, float) or any(_is_number(item) for item in get_args(annotation))
 
 
 def _is_list(annotation: Any) -> bool:

@@ -16,6 +16,7 @@ from fairlead.api.caller import Caller
 from fairlead.api.problems import Problem, of_ours
 from fairlead.api.service import Service
 from fairlead.core.apikey import ApiKey
+from fairlead.core.proxies import client_of, is_trusted, origin_of
 from fairlead.dashboard.routes import COOKIE, HEADER
 from fairlead.errors import FairleadError
 
@@ -31,6 +32,8 @@ PROTECTION = [
     (b"cache-control", b"no-store"),
     (b"referrer-policy", b"no-referrer"),
 ]
+FORWARDED_FOR = b"x-forwarded-for"
+FORWARDED_PROTO = b"x-forwarded-proto"
 REPEATED = frozenset({b"ratelimit", b"ratelimit-policy"})
 
 
@@ -52,12 +55,14 @@ class Gate:
             await self._service.ready()
             if not is_anonymous(path):
                 scope["fairlead.key"] = text = _presented(scope["method"], headers)
-                key = await self._key(text, _address(scope))
+                key = await self._key(text, scope)
                 self._service.allowance.spend(key, more)
                 scope["fairlead.caller"] = Caller(self._service, key)
             elif path == SESSION and scope["method"] == "POST":
-                self._service.allowance.require_patience(_address(scope))
-                send = self._counting(send, _address(scope))
+                scope["scheme"] = self._scheme(scope, headers)
+                address = self._address(scope)
+                self._service.allowance.require_patience(address)
+                send = self._counting(send, address)
             receive = self._limited(headers, receive)
         except Problem as problem:
             await problem.response()(scope, receive, send)
@@ -66,16 +71,16 @@ class Gate:
         else:
             await self._app(scope, receive, send)
 
-    async def _key(self, text: str, address: str) -> ApiKey:
+    async def _key(self, text: str, scope: Scope) -> ApiKey:
         """The key. An address that failed too often is heard again with a key that was valid here before; sending
         none is not a failure, since nothing has to be looked up."""
         keys, allowance = self._service.keys, self._service.allowance
         if text and not keys.knows(text):
-            allowance.require_patience(address)
+            allowance.require_patience(self._address(scope))
         key = await keys.find(text)
         if key is None:
             if text:
-                allowance.count_failure(address)
+                allowance.count_failure(self._address(scope))
             raise Problem(
                 401,
                 "KEY_NEEDED",
@@ -83,6 +88,20 @@ class Gate:
                 {"WWW-Authenticate": "Bearer"},
             )
         return key
+
+    def _address(self, scope: Scope) -> str:
+        """Who sent the request, as far as it can be known: the other end, or whom a trusted proxy there names."""
+        peer = str(scope["client"][0]) if scope.get("client") else ""
+        if self._service.proxies:
+            forwarded = [value.decode("latin-1") for name, value in scope["headers"] if name == FORWARDED_FOR]
+            peer = client_of(peer, forwarded, self._service.proxies)
+        return origin_of(peer)
+
+    def _scheme(self, scope: Scope, headers: Mapping[bytes, bytes]) -> str:
+        """Whether the browser speaks HTTPS; where a trusted proxy is between, that one knows."""
+        peer, said = scope.get("client"), headers.get(FORWARDED_PROTO, b"").strip().lower()
+        believed = said in (b"http", b"https") and peer is not None and is_trusted(str(peer[0]), self._service.proxies)
+        return said.decode() if believed else str(scope["scheme"])
 
     def _counting(self, send: Send, address: str) -> Send:
         """The way to send an answer, which counts one that refuses a key."""
@@ -159,12 +178,6 @@ def _path(scope: Scope) -> str:
 
 def _too_large(limit: int) -> Problem:
     return Problem(413, "BODY_TOO_LARGE", f"the body has more than {limit:,} bytes", {"Connection": "close"})
-
-
-def _address(scope: Scope) -> str:
-    """Who is at the other end of the connection; behind a proxy, that proxy."""
-    client = scope.get("client")
-    return str(client[0]) if client else ""
 
 
 def _protected(send: Send, more: list[tuple[bytes, bytes]]) -> Send:

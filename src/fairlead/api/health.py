@@ -22,6 +22,8 @@ def health_router(service: Service) -> APIRouter:
 
     @router.get("/readyz")
     async def readyz() -> Response:
+        if why := service.why_not_ready():
+            return answer(503, {"status": why})
         try:
             await answers.get(FRESH)
         except FairleadError:

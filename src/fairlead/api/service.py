@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import time
+from collections.abc import Callable
 
 from fairlead.api.allowance import Allowance
 from fairlead.app import App
@@ -27,6 +28,8 @@ class Service:
         self.app = app
         self.settings: Settings = app.settings
         self.allowance = Allowance(app.settings.api_rate)
+        self.why_not_ready: Callable[[], str | None] = lambda: None
+        self.proxies = app.settings.trusted_proxies
         self.client: Client
         self.store: Store
         self.keys: KeyBook

@@ -9,16 +9,18 @@ from typing import Annotated, Any
 import typer
 
 from fairlead.app import App
+from fairlead.cli.lines import enqueue_lines, parse_payload, with_attempts
 from fairlead.cli.loading import Database, Json, load_app, opened, settings_for
-from fairlead.cli.output import error_document, json_value, plain, show, show_json, state_cell
+from fairlead.cli.output import error_document, json_moment, json_value, moment, plain, show, show_json, state_cell
 from fairlead.client.client import Client
 from fairlead.client.job import Job
 from fairlead.config import Settings
 from fairlead.control.submit import submit_registered
-from fairlead.core.durations import seconds
+from fairlead.core.durations import seconds, words
 from fairlead.core.model import JobRecord, Priority, Scope
 from fairlead.core.retry import Retry
-from fairlead.errors import ConfigError, JobError, JobNotFound, PayloadError, StoreError
+from fairlead.core.states import State
+from fairlead.errors import ConfigError, JobError, JobNotFound, StoreError
 from fairlead.handlers.options import Options
 
 
@@ -49,6 +51,14 @@ def parse_priority(text: str) -> Priority:
         raise typer.BadParameter(str(error)) from None
 
 
+def parse_retry(text: str) -> Retry:
+    """A policy from JSON that names its parts, as a usage error where it is none."""
+    try:
+        return Retry(**json.loads(text))
+    except (ConfigError, TypeError, ValueError) as error:
+        raise typer.BadParameter(f"{text!r:.200} is not a retry policy: {error}") from None
+
+
 def _span(help_text: str) -> Any:
     return typer.Option(parser=parse_duration, metavar="DURATION", help=help_text)
 
@@ -62,12 +72,25 @@ PriorityOption = Annotated[
     typer.Option(parser=parse_priority, metavar="critical|high|default|low", help="The job's priority."),
 ]
 
+RetryOption = Annotated[
+    Retry | None,
+    typer.Option(
+        parser=parse_retry,
+        metavar="JSON",
+        help='A retry policy of its own, like {"backoff": "fixed", "first": "10s", "attempts": 3}.',
+    ),
+]
+CallbackOption = Annotated[
+    str | None, typer.Option(metavar="NAME", help="The callback endpoint that is told how it ends.")
+]
+
 
 def enqueue(
     type_name: Annotated[str, typer.Argument(metavar="TYPE", help="The job type.")],
     payload: Annotated[
-        str, typer.Argument(metavar="PAYLOAD", help="The arguments as a JSON object; - reads it from standard input.")
-    ] = "{}",
+        str | None,
+        typer.Argument(metavar="PAYLOAD", help="The arguments as a JSON object; - reads it from standard input."),
+    ] = None,
     app_path: Annotated[
         str | None, typer.Option("--app", metavar="MODULE:APP", help="Check the arguments with this app's handler.")
     ] = None,
@@ -85,19 +108,24 @@ def enqueue(
     window: Annotated[float | None, _span("How long the scope window lasts.")] = None,
     timeout: Annotated[float | None, _span("The longest that one attempt may take.")] = None,
     attempts: Annotated[int | None, typer.Option(min=1, max=1000, help="How often it is tried.")] = None,
-    callback: Annotated[
-        str | None, typer.Option(metavar="NAME", help="The callback endpoint that is told how it ends.")
-    ] = None,
+    retry: RetryOption = None,
+    parent: Annotated[str | None, typer.Option(metavar="ID", help="The job that it belongs to.")] = None,
+    callback: CallbackOption = None,
     wait: Annotated[float | None, typer.Option(min=0, metavar="SECONDS", help="Wait for its end.")] = None,
+    lines: Annotated[
+        str | None, typer.Option(metavar="FILE", help="Submit a job for each line, a JSON object; - reads them.")
+    ] = None,
     database: Database = None,
     as_json: Json = False,
 ) -> None:
-    """Submit one job.
+    """Submit one job, or many with --lines.
 
     Without --app the type must be registered in the database, as workers do when they start.
     """
     if run_in is not None and run_at is not None:
         raise typer.BadParameter("--run-in and --run-at exclude each other; give one of them")
+    if attempts is not None and retry is not None:
+        raise typer.BadParameter("--attempts and --retry exclude each other; a policy has attempts of its own")
     options = Options(
         tenant=tenant,
         priority=Priority.DEFAULT if priority is None else priority,
@@ -107,24 +135,25 @@ def enqueue(
         not_after=not_after,
         exact=exact,
         timeout=timeout,
+        retry=retry,
         callback=callback,
+        parent=parent,
     )
     options = _with_key(options, key, scope, window)
-    arguments = read_payload(payload)
+    if lines is not None and (payload, key, wait) != (None, None, None):
+        raise typer.BadParameter("--lines goes with no PAYLOAD, no --key and no --wait: it is for many jobs")
+    arguments = {} if payload is None else read_payload(payload)
     app = load_app(app_path) if app_path else None
     settings = settings_for(database, app)
+    if lines is not None:
+        asyncio.run(enqueue_lines(settings, app, type_name, lines, options, attempts, as_json))
+        return
     asyncio.run(_enqueue(settings, app, type_name, arguments, options, attempts, wait, as_json))
 
 
 def read_payload(given: str) -> dict[str, Any]:
     """The arguments as JSON says them, from the command line or from standard input."""
-    try:
-        value = json.loads(sys.stdin.buffer.read() if given == "-" else given)
-    except (ValueError, RecursionError) as error:
-        raise PayloadError(f'the payload is not JSON ({error}); write it like \'{{"name": "Ann"}}\'') from None
-    if not isinstance(value, dict):
-        raise PayloadError("the payload must be a JSON object: the handler's arguments by name")
-    return value
+    return parse_payload(sys.stdin.buffer.read() if given == "-" else given)
 
 
 def _with_key(options: Options, key: str | None, scope: Scope | None, window: float | None) -> Options:
@@ -159,15 +188,16 @@ async def _submit_declared(
 ) -> Job:
     """Submit by the handler's declaration; the arguments are read as JSON, as a worker will read them."""
     spec = app.registry[type_name]
-    if attempts is not None:
-        options = options.but(retry=Retry(**{**spec.retry.stored(), "attempts": attempts}))
-    (job,) = await client.enqueue(spec, [spec.arguments.load(json.dumps(arguments))], options)
+    call = spec.arguments.load(json.dumps(arguments))
+    (job,) = await client.enqueue(spec, [call], with_attempts(options, spec, attempts))
     return job
 
 
 async def _follow(job: Job, wait: float | None, as_json: bool) -> None:
     """Wait if asked to, and print the job whatever became of it before an error ends the command."""
     failure: JobError | None = None
+    if job.shed:
+        await job.wait()  # says that there is nothing to wait for
     try:
         if wait is not None:
             await job.wait(wait)
@@ -177,27 +207,37 @@ async def _follow(job: Job, wait: float | None, as_json: bool) -> None:
         failure = error
     except StoreError as error:
         raise type(error)(f"job {job.id} is stored, but it cannot be followed: {error}") from error
-    _print(job, await job.read(), as_json)
+    _print(job, await job.read(), await job.estimated_start(), as_json)
     if failure:
         raise failure
 
 
-def _print(job: Job, record: JobRecord, as_json: bool) -> None:
+def _print(job: Job, record: JobRecord, start: datetime | None, as_json: bool) -> None:
     if as_json:
-        show_json(_document(job, record))
+        show_json(_document(job, record, start))
         return
-    show(record.id, state_cell(record.state), "(was there before)" if job.duplicate else "", wrap=False)
+    show(record.id, state_cell(record.state), _note(job), wrap=False)
+    if record.state is State.SCHEDULED and start is not None:
+        show(f"  expected to start at {moment(start)}", wrap=False)
     if record.result is not None:
         show(plain(record.result), wrap=False)
 
 
-def _document(job: Job, record: JobRecord) -> dict[str, Any]:
+def _note(job: Job) -> str:
+    if job.deferred is not None:
+        return f"(put off for {words(job.deferred)}: the system is overloaded)"
+    return "(was there before)" if job.duplicate else ""
+
+
+def _document(job: Job, record: JobRecord, start: datetime | None) -> dict[str, Any]:
     return {
         "id": record.id,
         "type": record.type,
         "tenant": record.tenant,
         "state": record.state.value,
         "duplicate": job.duplicate,
+        "deferred": job.deferred,
+        "estimated_start": json_moment(start),
         "result": json_value(record.result),
         "error": error_document(record.error),
     }

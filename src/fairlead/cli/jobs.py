@@ -3,7 +3,7 @@
 import asyncio
 import json
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 
 import typer
@@ -28,6 +28,7 @@ from fairlead.cli.output import (
 from fairlead.config import Settings
 from fairlead.control import dead_letters
 from fairlead.control.dead_letters import DeadLetter
+from fairlead.control.terms import JobTerms, job_terms
 from fairlead.core.durations import words
 from fairlead.core.ids import is_id
 from fairlead.core.model import ErrorInfo, JobFilter, JobRecord, Page
@@ -35,6 +36,7 @@ from fairlead.core.progress import Progress
 from fairlead.core.states import State
 from fairlead.core.timeline import Moment
 from fairlead.errors import JobNotFound
+from fairlead.ports.store import Store
 
 
 def parse_cursor(text: str) -> str:
@@ -78,11 +80,11 @@ def list_jobs(
 
 def show_job(job_id: JobId, database: Database = None, as_json: Json = False) -> None:
     """Show everything about one job."""
-    found = asyncio.run(_read(settings_for(database), whole_id(job_id)))
+    found, terms, lease = asyncio.run(_read(settings_for(database), whole_id(job_id)))
     if as_json:
-        show_json(whole_document(found))
+        show_json({**whole_document(found), **_terms_document(terms, lease)})
     else:
-        print_job(found)
+        print_job(found, _terms(found.record, terms, lease))
 
 
 def whole_document(found: DeadLetter) -> dict[str, Any]:
@@ -104,9 +106,31 @@ async def _list(settings: Settings, wanted: JobFilter, limit: int, cursor: str |
         return await client.list_jobs(wanted, limit, cursor, containing)
 
 
-async def _read(settings: Settings, job_id: str) -> DeadLetter:
+async def _read(settings: Settings, job_id: str) -> tuple[DeadLetter, JobTerms, float | None]:
     async with opened(settings) as client:
-        return await dead_letters.show(client.store, job_id)
+        found = await dead_letters.show(client.store, job_id)
+        return found, await job_terms(client.store, found.record), await _lease_left(client.store, found.record)
+
+
+async def _lease_left(store: Store, job: JobRecord) -> float | None:
+    """For how long the worker of a running job still owns it, if it says nothing more."""
+    if job.state is not State.RUNNING:
+        return None
+    left = [worker.lease_left for worker in await store.workers() if worker.info.id == job.worker]
+    return max(0.0, left[0]) if left else 0.0
+
+
+def _terms(job: JobRecord, terms: JobTerms, lease: float | None) -> dict[str, object]:
+    """What there is to say about how a job runs."""
+    return {
+        "attempt": f"{job.attempt} of {terms.attempts}" if terms.attempts else job.attempt,
+        "timeout": None if terms.timeout is None else words(terms.timeout),
+        "lease": None if lease is None else f"{words(lease)} left",
+    }
+
+
+def _terms_document(terms: JobTerms, lease: float | None) -> dict[str, Any]:
+    return {"attempts_allowed": terms.attempts, "timeout": terms.timeout, "lease_left": lease}
 
 
 def _print_page(page: Page) -> None:
@@ -139,10 +163,10 @@ def _columns(job: JobRecord, now: float) -> dict[str, Text]:
     return {name: text for name, text in columns.items() if name not in dropped}
 
 
-def print_job(found: DeadLetter) -> None:
-    """Print everything about a job for a person."""
+def print_job(found: DeadLetter, terms: Mapping[str, object] | None = None) -> None:
+    """Print everything about a job for a person; the terms go before what the record says."""
     job, attempts = found.record, found.attempts
-    for name, value in _fields(job):
+    for name, value in _fields(job, terms or {}):
         shown = value if isinstance(value, Text) else block(value)
         show(Text(f"{name:<12}", "bold"), shown, wrap=False)
     _print_timeline(found.timeline())
@@ -154,7 +178,7 @@ def print_job(found: DeadLetter) -> None:
         _print_section("traceback of the last failure", failures[-1].traceback or "")
 
 
-def _fields(job: JobRecord) -> list[tuple[str, object]]:
+def _fields(job: JobRecord, terms: Mapping[str, object]) -> list[tuple[str, object]]:
     """What there is to say about a job, without what it does not have."""
     fields: list[tuple[str, object]] = [
         ("id", job.id),
@@ -163,11 +187,14 @@ def _fields(job: JobRecord) -> list[tuple[str, object]]:
         ("tenant", job.tenant),
         ("pool", job.pool),
         ("priority", job.priority.word),
-        ("attempt", job.attempt),
+        ("attempt", terms.get("attempt", job.attempt)),
         ("crashes", job.crashes or None),
         ("fence", job.fence),
         ("replays", job.replays or None),
         ("worker", job.worker),
+        ("lease", terms.get("lease")),
+        ("timeout", terms.get("timeout")),
+        ("created", moment(job.created_at)),
         ("run at", moment(job.run_at)),
         ("not after", moment(job.not_after)),
         ("progress", cell(_progress(job.progress)) if job.progress else None),

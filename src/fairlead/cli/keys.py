@@ -39,7 +39,11 @@ def create(
     ] = None,
     rate: Annotated[
         float | None,
-        typer.Option(parser=_rate, metavar="RATE", help="How many requests a server takes of it: 100/s, 600/m."),
+        typer.Option(
+            parser=_rate,
+            metavar="RATE",
+            help="How many requests it may send, like 100/s or 600/m; each server process counts for itself.",
+        ),
     ] = None,
     actor: Actor = None,
     reason: Reason = None,

@@ -16,6 +16,7 @@ from fairlead.control.doctor import Finding, Level, examine
 from fairlead.control.workers import Direction, direct
 from fairlead.core.durations import words
 from fairlead.core.model import WorkerRecord
+from fairlead.core.workers import reserved
 from fairlead.errors import ConfigError
 from fairlead.wiring import is_in_memory, make_store, shown
 from fairlead.wiring import migrate as migrate_database
@@ -91,6 +92,7 @@ def worker_document(record: WorkerRecord) -> dict[str, Any]:
         "started_at": json_moment(record.started_at),
         "state": _state(record),
         "lease_left": round(max(0.0, record.lease_left), 3),
+        "reserve": list(reserved(record)),
         **_figures(record),
     }
 
@@ -109,6 +111,12 @@ def _state(record: WorkerRecord) -> str:
     if not record.live:
         return "lost"
     return "live" if record.state == "active" else record.state
+
+
+def _pools(record: WorkerRecord) -> str:
+    """What it serves; a worker with reserved slots serves certain tenants only."""
+    tenants = reserved(record)
+    return ", ".join(record.info.pools) + (f" for {', '.join(tenants)}" if tenants else "")
 
 
 def _figures(record: WorkerRecord) -> dict[str, int]:
@@ -132,7 +140,7 @@ def _print_workers(records: Sequence[WorkerRecord]) -> None:
     for record in records:
         info = record.info
         listing.add_row(
-            cell(info.id[:8]), cell(info.host), cell(info.pid), cell(", ".join(info.pools)), cell(info.slots),
+            cell(info.id[:8]), cell(info.host), cell(info.pid), cell(_pools(record)), cell(info.slots),
             *map(cell, _figures(record).values()), cell(words(record.lease_left) if record.live else None),
             cell(_state(record), "green" if record.live else "bold red"), cell(info.version),
         )  # fmt: skip

@@ -33,13 +33,21 @@ def list_pools(database: Database = None, as_json: Json = False) -> None:
         show_json({"pools": [_document(pool) for pool in found], "moved": moved})
         return
     listing = table(
-        pool=True, longest=True, concurrency=True, estimate=True, wait=True, attempts=True, timeout=True, lease=True
+        pool=True,
+        longest=True,
+        concurrency=True,
+        estimate=True,
+        wait=True,
+        depth=True,
+        attempts=True,
+        timeout=True,
+        lease=True,
     )
     for pool in found:
         concurrency = "" if pool.concurrency is None else f"{pool.concurrency}{' beside others' * pool.shared_only}"
         listing.add_row(
             cell(pool.name), cell(_words(pool.longest)), cell(concurrency), cell(_words(pool.estimate)),
-            cell(_words(pool.wait)), cell("" if pool.attempts is None else str(pool.attempts)),
+            cell(_words(pool.wait)), cell(_number(pool.depth)), cell(_number(pool.attempts)),
             cell(_words(pool.timeout)), cell(_words(pool.lease)),
         )  # fmt: skip
     show(listing)
@@ -52,7 +60,8 @@ def set_pool(
     longest: Annotated[float | None, _duration("What its jobs should run at most.")] = None,
     concurrency: Annotated[int | None, typer.Option(min=1, help="The slots of one worker its jobs may take.")] = None,
     estimate: Annotated[float | None, _duration("What a job is charged first if its type never ran.")] = None,
-    wait: Annotated[float | None, _duration("The longest that its jobs should wait.")] = None,
+    wait: Annotated[float | None, _duration("The longest that its jobs should wait; else there is an alert.")] = None,
+    depth: Annotated[int | None, typer.Option(min=0, help="How many should be ready; else there is an alert.")] = None,
     attempts: Annotated[int | None, typer.Option(min=1, help="How often jobs without a policy are tried.")] = None,
     timeout: Annotated[float | None, _duration("When runs without a timeout are stopped.")] = None,
     lease: Annotated[float | None, _duration("How long jobs of a dead worker wait at most.")] = None,
@@ -60,13 +69,13 @@ def set_pool(
 ) -> None:  # fmt: skip
     """Change a pool, or make one; all workers follow within a second."""
     given = {
-        "longest": longest, "concurrency": concurrency, "estimate": estimate, "wait": wait, "attempts": attempts,
-        "timeout": timeout, "lease": lease,
+        "longest": longest, "concurrency": concurrency, "estimate": estimate, "wait": wait, "depth": depth,
+        "attempts": attempts, "timeout": timeout, "lease": lease,
     }  # fmt: skip
     changes = {key: value for key, value in given.items() if value is not None}
     if not changes:
         raise typer.BadParameter(
-            "say what to set: --longest, --concurrency, --estimate, --wait, --attempts, --timeout or --lease"
+            "say what to set: --longest, --concurrency, --estimate, --wait, --depth, --attempts, --timeout or --lease"
         )
     who = operator(actor, reason)
 
@@ -96,6 +105,10 @@ def _words(seconds: float | None) -> str:
     return "" if seconds is None else words(seconds)
 
 
+def _number(value: int | None) -> str:
+    return "" if value is None else str(value)
+
+
 def _document(pool: Pool) -> dict[str, Any]:
     return {
         "pool": pool.name,
@@ -104,6 +117,7 @@ def _document(pool: Pool) -> dict[str, Any]:
         "concurrency_beside_others_only": pool.shared_only,
         "estimate": pool.estimate,
         "wait": pool.wait,
+        "depth": pool.depth,
         "attempts": pool.attempts,
         "timeout": pool.timeout,
         "lease": pool.lease,

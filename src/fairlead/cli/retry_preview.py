@@ -11,33 +11,40 @@ from rich.text import Text
 from fairlead.cli.loading import Database, Json, load_app, opened, settings_for
 from fairlead.cli.output import cell, plain, show, show_json, table
 from fairlead.config import Settings
-from fairlead.control.submit import policies_of, registered_type
+from fairlead.control.submit import pools_of, registered_type, terms_of
+from fairlead.core.controls import Controls
 from fairlead.core.durations import seconds, words
 from fairlead.core.failure import FailureClass, Policies
+from fairlead.core.pools import Pools
 from fairlead.core.preview import Step, timeline
 from fairlead.core.retry import Retry
+from fairlead.core.terms import TypeTerms, terms_in
 
 WIDTH = 48
 MOST_STEPS = 20
 
 TypeName = Annotated[str, typer.Argument(metavar="TYPE", help="The job type.")]
 AppOption = Annotated[
-    str | None, typer.Option("--app", metavar="MODULE:APP", help="Read the type from your code, not the database.")
+    str | None,
+    typer.Option(
+        "--app", metavar="MODULE:APP", help="Read the type from your code, not the database; pools are as built in."
+    ),
 ]
 
 
 def retry_preview(
     type_name: TypeName, app_path: AppOption = None, database: Database = None, as_json: Json = False
 ) -> None:
-    """Show when the attempts of a job would start, for each class of failures, if each attempt failed at once."""
-    policies = (
-        _declared(app_path, type_name) if app_path else asyncio.run(_registered(settings_for(database), type_name))
-    )
+    """Show when the attempts of a job would start, for each class of failures, if each attempt failed at once.
+
+    What the type does not declare follows from the pool that its new jobs go to, as it is set now.
+    """
+    terms = _declared(app_path, type_name) if app_path else asyncio.run(_registered(settings_for(database), type_name))
     if as_json:
-        show_json({"type": type_name, "classes": document_of(policies)})
+        show_json({"type": type_name, "timeout": terms.timeout, "classes": document_of(terms.policies)})
     else:
         show(f"{plain(type_name)}: attempts, if each failed at once; the scale is logarithmic", wrap=False)
-        show_policies(policies)
+        show_terms(terms)
 
 
 def document_of(policies: Policies) -> dict[str, Any]:
@@ -45,21 +52,24 @@ def document_of(policies: Policies) -> dict[str, Any]:
     return {failure.value: _document(policies.of(failure)) for failure in FailureClass}
 
 
-def _declared(app_path: str, type_name: str) -> Policies:
-    return load_app(app_path).registry[type_name].policies
+def _declared(app_path: str, type_name: str) -> TypeTerms:
+    spec = load_app(app_path).registry[type_name]
+    return terms_in(Pools(Controls()).get(spec.pool), spec.timeout, spec.policies, spec.usual_retry)
 
 
-async def _registered(settings: Settings, type_name: str) -> Policies:
+async def _registered(settings: Settings, type_name: str) -> TypeTerms:
     async with opened(settings) as client:
-        return policies_of(await registered_type(client.store, type_name))
+        return terms_of(await registered_type(client.store, type_name), await pools_of(client.store))
 
 
 def _document(policy: Retry) -> dict[str, Any]:
     return {"policy": policy.stored(), "attempts": [step._asdict() for step in timeline(policy)]}
 
 
-def show_policies(policies: Policies) -> None:
+def show_terms(terms: TypeTerms) -> None:
     """Print all classes on one scale, so that they can be compared."""
+    show("a run is never stopped" if terms.timeout is None else f"a run is stopped after {words(terms.timeout)}")
+    policies = terms.policies
     timelines = {failure: timeline(policies.of(failure)) for failure in FailureClass}
     end = max(step.latest for steps in timelines.values() for step in steps[:MOST_STEPS])
     for failure, steps in timelines.items():

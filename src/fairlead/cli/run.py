@@ -13,13 +13,14 @@ from rich.markup import escape
 
 from fairlead.app import App
 from fairlead.cli.loading import load_app
-from fairlead.cli.serve import AppPath, served_beside
+from fairlead.cli.serve import AppPath, Served, served_beside
 from fairlead.core.names import check_name
 from fairlead.errors import ConfigError
 from fairlead.handlers.options import Options
 from fairlead.scheduler.host import hosted_services
 from fairlead.telemetry.log import EventLog, configure_logging
 from fairlead.wiring import is_in_memory, make_lease_book, make_store, migrate, shown
+from fairlead.worker.probe import parse_place, probed
 from fairlead.worker.supervisor import Supervisor
 
 Pools = Annotated[list[str] | None, typer.Option("--pool", help="A pool to work for; repeat it for more.")]
@@ -31,6 +32,13 @@ Reserve = Annotated[
 ]
 LogJobs = Annotated[bool, typer.Option("--log-jobs", help="Write a log line for every job that ends.")]
 
+Health = Annotated[
+    str | None,
+    typer.Option(metavar="[HOST:]PORT", help="Answer /healthz and /readyz there, for Kubernetes and the like."),
+]
+
+Place = tuple[str, int] | None
+
 DEFAULT_POOLS = ("short", "medium", "long")
 
 
@@ -41,13 +49,15 @@ def worker(
     processes: Processes = 1,
     reserve: Reserve = None,
     log_jobs: LogJobs = False,
+    health: Health = None,
 ) -> None:
     """Run workers for an app, and the services if no other process leads them."""
+    place = None if health is None else parse_place(health)
     app = load_app(path)
     configure_logging()
     app.on_event(EventLog(), jobs=log_jobs)
     command = child_command(path, tuple(pool or DEFAULT_POOLS), concurrency, log_jobs, tuple(reserve or ()))
-    raise typer.Exit(asyncio.run(_supervise(app, command, processes)))
+    raise typer.Exit(asyncio.run(_supervise(app, command, processes, place)))
 
 
 def up(
@@ -70,12 +80,13 @@ def up(
     raise typer.Exit(asyncio.run(_up(app, path, command, processes, start or [], port)))
 
 
-def scheduler(path: AppPath) -> None:
+def scheduler(path: AppPath, health: Health = None) -> None:
     """Run the services alone: promotion, expiry, recurring jobs, recovery, pruning."""
+    place = None if health is None else parse_place(health)
     app = load_app(path)
     configure_logging()
     app.on_event(EventLog(), jobs=False)
-    asyncio.run(_run_services(app))
+    asyncio.run(_run_services(app, place))
 
 
 def child_command(
@@ -100,31 +111,41 @@ async def _up(app: App, path: str, command: list[str], processes: int, start: li
         await app.close()
     async with served_beside(app, port) as served:
         _say_hello(url, path, app, processes, served)
-        return await _supervise(app, command, processes)
+        return await _supervise(app, command, processes, None, served)
 
 
-async def _supervise(app: App, command: list[str], processes: int) -> int:
+async def _supervise(
+    app: App, command: list[str], processes: int, place: Place = None, served: Served | None = None
+) -> int:
     """Run the services here, where no handler can get in their way, and workers in processes of their own."""
     url, settings = app.settings.database_url, app.settings
     _refuse_memory(url)
     store = make_store(url)
     await store.open()
     supervisor = Supervisor(command, processes, make_lease_book(url), settings.heartbeat, app.telemetry)
+    if served is not None:
+        served.why_not_ready = supervisor.why_not_ready
     _on_signals(supervisor.stop)
     try:
-        async with hosted_services(store, settings, app.telemetry, app.registry):
+        async with (
+            probed(place, supervisor.why_not_ready),
+            hosted_services(store, settings, app.telemetry, app.registry),
+        ):
             return await supervisor.run()
     finally:
         await store.close()
 
 
-async def _run_services(app: App) -> None:
+async def _run_services(app: App, place: Place) -> None:
     store = make_store(app.settings.database_url)
     await store.open()
     stopped = asyncio.Event()
     _on_signals(stopped.set)
     try:
-        async with hosted_services(store, app.settings, app.telemetry, app.registry):
+        async with (
+            probed(place, lambda: "stopping" if stopped.is_set() else None),
+            hosted_services(store, app.settings, app.telemetry, app.registry),
+        ):
             await stopped.wait()
     finally:
         await store.close()
@@ -141,7 +162,7 @@ def _refuse_memory(url: str) -> None:
         raise ConfigError("a database in memory cannot be shared with worker processes; use sqlite:///jobs.db")
 
 
-def _say_hello(url: str, path: str, app: App, processes: int, served: tuple[str, str] | None) -> None:
+def _say_hello(url: str, path: str, app: App, processes: int, served: Served | None) -> None:
     console = Console(stderr=True, soft_wrap=True, highlight=False)
     console.print(f"[bold]Fairlead[/bold] runs [cyan]{escape(path)}[/cyan] on [cyan]{escape(shown(url))}[/cyan]")
     console.print(escape(f"  job types: {', '.join(sorted(app.registry)) or 'none'}; processes: {processes}"))
@@ -150,7 +171,7 @@ def _say_hello(url: str, path: str, app: App, processes: int, served: tuple[str,
     for command in ("jobs list", "workers", "doctor"):
         console.print(escape(f"    {tool} {command} --database {shown(url)}"))
     if served:
-        address, key = served
+        address, key = served.address, served.key
         console.print(escape(f"  dashboard: {address}/dashboard/#key={key}"))
         console.print(escape(f"  HTTP API: {address}/v1, with the same key, which ends with this process:"))
         console.print(escape(f"    curl -H 'Authorization: Bearer {key}' {address}/v1/jobs"))

@@ -7,13 +7,12 @@ from typing import Annotated, Any, TypeVar
 import typer
 
 from fairlead.cli import schedules_output as printing
-from fairlead.cli.enqueue import PriorityOption, parse_duration, read_payload
+from fairlead.cli.enqueue import CallbackOption, PriorityOption, RetryOption, parse_duration, read_payload
 from fairlead.cli.filters import Actor
 from fairlead.cli.loading import Database, Json, load_app, opened, settings_for
 from fairlead.client.client import Client
 from fairlead.client.schedules import Schedules
 from fairlead.config import Settings
-from fairlead.core.model import Priority
 from fairlead.core.schedule import CatchUp, Overlap
 from fairlead.handlers.recurring import Terms
 from fairlead.handlers.spec import Registry
@@ -57,10 +56,11 @@ class CommandOwner:
 def list_schedules(
     limit: Annotated[int, typer.Option(min=1, max=1000, help="How many schedules a page has.")] = 100,
     after: Annotated[str | None, typer.Option(metavar="NAME", help="Only names after this one.")] = None,
+    tenant: Annotated[str | None, typer.Option(help="Only those whose jobs are this tenant's.")] = None,
     database: Database = None, as_json: Json = False,
 ) -> None:  # fmt: skip
     """List schedules by name, with the next fire and what became of the last."""
-    printing.listing(_run(database, lambda schedules: schedules.list(limit, after)), as_json)
+    printing.listing(_run(database, lambda schedules: schedules.list(limit, after, tenant)), as_json)
 
 
 def show(
@@ -84,7 +84,8 @@ def add(
     ] = "{}",
     app_path: AppPath = None, tz: Zone = None, tenant: Tenant = None, priority: PriorityOption = None,
     pool: Pool = None, timeout: Timeout = None, overlap: Overlaps = None, catch_up: CatchUps = None,
-    catch_up_window: Window = None, start_within: StartWithin = None,
+    catch_up_window: Window = None, start_within: StartWithin = None, retry: RetryOption = None,
+    callback: CallbackOption = None,
     actor: Actor = None, reason: Why = None, database: Database = None, as_json: Json = False,
 ) -> None:  # fmt: skip
     """Add a schedule, which fires from now on.
@@ -92,7 +93,10 @@ def add(
     Without --app the type must be registered in the database, as workers do when they start.
     """
     arguments = read_payload(payload)
-    terms = _terms(tz, tenant, priority, pool, timeout, overlap, catch_up, catch_up_window, start_within)
+    terms = _terms(
+        tz=tz, tenant=tenant, priority=priority, pool=pool, timeout=timeout, overlap=overlap, catch_up=catch_up,
+        catch_up_window=catch_up_window, start_within=start_within, retry=retry, callback=callback,
+    )  # fmt: skip
     made = _run(
         database,
         lambda schedules: schedules.add(name, expression, type_name, arguments, actor=actor, reason=reason, **terms),
@@ -107,11 +111,15 @@ def change(
     payload: Annotated[str | None, typer.Option(metavar="PAYLOAD", help="Its arguments as JSON; - reads them.")] = None,
     app_path: AppPath = None, tz: Zone = None, tenant: Tenant = None, priority: PriorityOption = None,
     pool: Pool = None, timeout: Timeout = None, overlap: Overlaps = None, catch_up: CatchUps = None,
-    catch_up_window: Window = None, start_within: StartWithin = None,
+    catch_up_window: Window = None, start_within: StartWithin = None, retry: RetryOption = None,
+    callback: CallbackOption = None,
     actor: Actor = None, reason: Why = None, database: Database = None, as_json: Json = False,
 ) -> None:  # fmt: skip
     """Change what is given and keep the rest, with the history of fires."""
-    terms = _terms(tz, tenant, priority, pool, timeout, overlap, catch_up, catch_up_window, start_within)
+    terms = _terms(
+        tz=tz, tenant=tenant, priority=priority, pool=pool, timeout=timeout, overlap=overlap, catch_up=catch_up,
+        catch_up_window=catch_up_window, start_within=start_within, retry=retry, callback=callback,
+    )  # fmt: skip
     if not terms and expression is None and payload is None:
         raise typer.BadParameter("say what to change, for example --when '@hourly'")
     arguments = None if payload is None else read_payload(payload)
@@ -176,21 +184,7 @@ def _run(database: str | None, act: Callable[[Schedules], Awaitable[Result]], ap
     return asyncio.run(run())
 
 
-def _terms(
-    tz: str | None,
-    tenant: str | None,
-    priority: Priority | None,
-    pool: str | None,
-    timeout: float | None,
-    overlap: Overlap | None,
-    catch_up: CatchUp | None,
-    catch_up_window: float | None,
-    start_within: float | None,
-) -> Terms:
+def _terms(**given: Any) -> Terms:
     """The terms that were given."""
-    given = {
-        "tz": tz, "tenant": tenant, "priority": priority, "pool": pool, "timeout": timeout, "overlap": overlap,
-        "catch_up": catch_up, "catch_up_window": catch_up_window, "start_within": start_within,
-    }  # fmt: skip
     terms: Any = {name: value for name, value in given.items() if value is not None}
     return terms  # type: ignore[no-any-return]

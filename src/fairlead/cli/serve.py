@@ -20,6 +20,7 @@ from fairlead.cli.loading import load_app
 from fairlead.control.audit import Operator, whoami
 from fairlead.control.keys import create_key, revoke_key
 from fairlead.core.apikey import Grant
+from fairlead.core.proxies import proxy_networks
 from fairlead.errors import ConfigError, StoreError
 from fairlead.telemetry.log import configure_logging
 
@@ -41,9 +42,23 @@ def serve(
     behind_proxy: Annotated[
         bool, typer.Option("--behind-proxy", help="A proxy in front speaks HTTPS; without one keys would travel open.")
     ] = False,
+    trusted_proxy: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="CIDR",
+            help="A network of proxies whose X-Forwarded-For and X-Forwarded-Proto are believed, like 10.1.0.0/16; "
+            "repeat it for more. Else api_trusted_proxies names them, and without any nobody is believed.",
+        ),
+    ] = None,
 ) -> None:
-    """Serve the HTTP API of an app. Every request needs a key; `fairlead keys create` makes one."""
+    """Serve the HTTP API of an app. Every request needs a key; `fairlead keys create` makes one.
+
+    The rate of a key (`keys create --rate`, `api_rate`) is counted by each server process for itself.
+    """
     app = load_app(path)
+    if trusted_proxy:
+        proxy_networks(trusted_proxy)
+        app.settings = app.settings.model_copy(update={"api_trusted_proxies": tuple(trusted_proxy)})
     serving = _serving_module()
     if not serving.is_loopback(host) and not behind_proxy and certificate is None:
         raise ConfigError(
@@ -66,8 +81,17 @@ async def _serve(app: App, listener: socket.socket, certificate: Path | None, pr
         await stopped.wait()
 
 
+class Served:
+    """What is served beside something else: where, a key for it, and who says whether the process is ready."""
+
+    def __init__(self, address: str, key: str) -> None:
+        self.address = address
+        self.key = key
+        self.why_not_ready: Callable[[], str | None] = lambda: None
+
+
 @contextlib.asynccontextmanager
-async def served_beside(app: App, port: int | None) -> AsyncIterator[tuple[str, str] | None]:
+async def served_beside(app: App, port: int | None) -> AsyncIterator[Served | None]:
     """Serve on loopback beside `fairlead up`: the address and a key that ends with it; None if it is not installed."""
     try:
         serving = _serving_module()
@@ -79,9 +103,11 @@ async def served_beside(app: App, port: int | None) -> AsyncIterator[tuple[str, 
         store = await app.store()
         operator = Operator(whoami(), "fairlead up")
         made = await create_key(store, operator, "fairlead up", [Grant.ADMIN], expires_in=KEY_LIFE)
+        served, api = Served(serving.address_of(listener), made.text), create_app(app)
+        api.state.service.why_not_ready = lambda: served.why_not_ready()
         try:
-            async with serving.serving(create_app(app), listener):
-                yield serving.address_of(listener), made.text
+            async with serving.serving(api, listener):
+                yield served
         finally:
             with contextlib.suppress(StoreError):
                 await revoke_key(store, made.key.id, operator)

@@ -9,8 +9,8 @@ from rich.text import Text
 
 from fairlead.cli.loading import Database, Json, opened, settings_for
 from fairlead.cli.output import cell, json_moment, moment, plain, show, show_json, table
-from fairlead.cli.retry_preview import TypeName, document_of, show_policies
-from fairlead.control.submit import policies_of, registered_type
+from fairlead.cli.retry_preview import TypeName, document_of, show_terms
+from fairlead.control.submit import registered_type
 from fairlead.control.types import TypeEvent, TypeLook, TypeView, type_looks, type_view
 from fairlead.control.waits import HOUR, WaitView, spread_document, waits_document
 from fairlead.control.waits import waits as read_waits
@@ -87,7 +87,8 @@ def _view_document(view: TypeView) -> dict[str, Any]:
     return {
         **_look_document(view.look),
         "events": [_event_document(event) for event in view.events],
-        "retries": document_of(policies_of(view.look.type)),
+        "timeout": view.look.terms.timeout,
+        "retries": document_of(view.look.terms.policies),
     }
 
 
@@ -125,7 +126,7 @@ def _print_view(view: TypeView) -> None:
     if view.events:
         _print_events(view.events)
     show(Text("\nattempts, if each failed at once", "bold"))
-    show_policies(policies_of(look.type))
+    show_terms(look.terms)
 
 
 def _print_runs(runs: Spread | None, bars: Sequence[Bar]) -> None:

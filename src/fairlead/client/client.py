@@ -3,6 +3,7 @@
 import asyncio
 import time
 from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
 from typing import Any
 
 from fairlead.client.admission import Admission, Doorkeeper
@@ -12,7 +13,9 @@ from fairlead.client.job import Job
 from fairlead.client.places import Places
 from fairlead.client.wakeups import Waker
 from fairlead.config import Settings
+from fairlead.control.outlook import explain_job
 from fairlead.core.admission import with_shed
+from fairlead.core.explain import Explanation
 from fairlead.core.ids import is_id
 from fairlead.core.model import AttemptRecord, Enqueued, JobFilter, JobRecord, NewJob, Page
 from fairlead.core.states import FINAL
@@ -93,6 +96,14 @@ class Client:
         """All that happened to a job, in order; JobNotFound if there is none."""
         record, attempts = await self.read(job_id), await self.attempts(job_id)
         return timeline(record, attempts, await self.store.read_audit(MOST_ENTRIES, job_id=job_id))
+
+    async def explain(self, job_id: str) -> Explanation:
+        """Why a job is where it is; JobNotFound if there is none."""
+        return await explain_job(self.store, await self.read(job_id))
+
+    async def estimated_start(self, job_id: str) -> datetime | None:
+        """When a job should start; None where that cannot be told."""
+        return (await self.explain(job_id)).estimated_start
 
     async def list_jobs(
         self, wanted: JobFilter, limit: int = 100, cursor: str | None = None, containing: str | None = None

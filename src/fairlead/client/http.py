@@ -15,6 +15,7 @@ from fairlead.client.job import Job
 from fairlead.core.cancel import GRACE
 from fairlead.core.durations import Duration, seconds
 from fairlead.core.model import AttemptRecord, DeadGroup, JobRecord, Page, Priority
+from fairlead.core.retry import Retry
 from fairlead.core.states import FINAL, State
 from fairlead.core.timeline import Moment
 from fairlead.errors import ConfigError, FairleadError, JobNotDone, StoreUnavailable
@@ -161,6 +162,11 @@ class HTTPClient:
         """Why a job is where it is, in words and as data."""
         return dict(await self._get(f"/v1/jobs/{job_id}/explain"))
 
+    async def estimated_start(self, job_id: str) -> datetime | None:
+        """When a job should start; None where that cannot be told."""
+        start = (await self.explain(job_id))["estimated_start"]
+        return None if start is None else datetime.fromisoformat(start)
+
     async def dead_groups(
         self,
         *,
@@ -238,7 +244,15 @@ def _submission(type_name: str, payload: Mapping[str, Any], options: Mapping[str
             value = seconds(value)
         elif isinstance(value, Priority):
             value = value.word
+        elif isinstance(value, Retry):
+            value = _policy(value)
         elif isinstance(value, datetime) and value.tzinfo is None:
             raise ConfigError(f"{name}={value!r} has no time zone; use datetime.now(UTC) or add tzinfo")
         body[name] = value
     return body
+
+
+def _policy(retry: Retry) -> dict[str, Any]:
+    if callable(retry.backoff):
+        raise ConfigError("a backoff that is a function cannot be sent with a job; declare it with the handler")
+    return retry.stored()

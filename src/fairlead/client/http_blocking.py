@@ -1,6 +1,7 @@
 """The client over HTTP for synchronous code: the same methods, each of which waits."""
 
 from collections.abc import Coroutine, Mapping, Sequence
+from datetime import datetime
 from typing import Any, Self, TypeVar
 
 from fairlead.client.blocking import Bridge
@@ -77,6 +78,10 @@ class BlockingHTTPClient:
     def explain(self, job_id: str) -> dict[str, Any]:
         """Why a job is where it is, in words and as data."""
         return self.sync(self._client.explain(job_id))
+
+    def estimated_start(self, job_id: str) -> datetime | None:
+        """When a job should start; None where that cannot be told."""
+        return self.sync(self._client.estimated_start(job_id))
 
     def dead_groups(self, **wanted: Any) -> list[DeadGroup]:
         """Dead jobs by type and what they died of, the largest group first."""

@@ -103,7 +103,8 @@ def submitted_of(document: Document) -> tuple[NewJob, Enqueued]:
     """What became of a submission, as a job in hand needs it."""
     priority = Priority.parse(document["priority"])
     lane = Lane(document["pool"], document["tenant"], document["type"], priority, 0)
-    return NewJob(document["id"], lane, ""), Enqueued(document["id"], document["duplicate"])
+    became = Enqueued(document["id"], document["duplicate"], document["shed"])
+    return NewJob(document["id"], lane, "", deferred=document["deferred"]), became
 
 
 def error_of(status: int, body: bytes, retry_after: str | None = None) -> errors.FairleadError:

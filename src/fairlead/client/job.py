@@ -1,6 +1,7 @@
 """A submitted job in the caller's hands."""
 
 from collections.abc import Awaitable, Callable
+from datetime import datetime
 from typing import Any, Protocol
 
 from pydantic_core import from_json
@@ -18,6 +19,7 @@ class Reader(Protocol):
     async def attempts(self, job_id: str) -> list[AttemptRecord]: ...
     async def timeline(self, job_id: str) -> list[Moment]: ...
     async def wait(self, job_id: str, timeout: float | None = None) -> JobRecord: ...
+    async def estimated_start(self, job_id: str) -> datetime | None: ...
 
 
 class Job:
@@ -64,6 +66,10 @@ class Job:
     async def state(self) -> State:
         """Its state now."""
         return (await self.read()).state
+
+    async def estimated_start(self) -> datetime | None:
+        """When it should start, by what waits and who works now; None where nobody would take it, or it has started."""
+        return None if self.shed else await (await self._client()).estimated_start(self.id)
 
     async def attempts(self) -> list[AttemptRecord]:
         """Its runs that did not end it well, oldest first."""

@@ -60,11 +60,15 @@ class Schedules:
         actor: str | None = None,
         reason: str | None = None,
         expected: Expected = None,
+        of_tenant: str | None = None,
         **terms: Unpack[Terms],
     ) -> ScheduleRecord:
-        """Change what is given and keep the rest, with the history of fires; only if it is of an `expected` version."""
+        """Change what is given and keep the rest, with the history of fires.
+
+        Only if it is of an `expected` version; one that is not `of_tenant` is not found.
+        """
         client = await self._app.client()
-        given = None if payload is None else await self._payload(client, name, payload)
+        given = None if payload is None else await self._payload(client, name, payload, of_tenant)
 
         def changed(spec: ScheduleSpec) -> ScheduleSpec:
             if given is None:
@@ -72,7 +76,7 @@ class Schedules:
             version, text, limits = given
             return on_terms(spec.of_version(version, limits), terms, expression, text)
 
-        await schedules.change(client.store, name, changed, _operator(actor, reason), expected)
+        await schedules.change(client.store, name, changed, _operator(actor, reason), expected, of_tenant)
         return await self.get(name)
 
     async def pause(self, name: str, *, actor: str | None = None, reason: str | None = None) -> None:
@@ -93,9 +97,9 @@ class Schedules:
         """Remove it with the record of its fires; its jobs stay."""
         await schedules.remove((await self._app.client()).store, name, _operator(actor, reason))
 
-    async def list(self, limit: int = 100, after: str | None = None) -> list[ScheduleRecord]:
-        """Schedules by name, each with its next fire and its last; `after` continues a page."""
-        return await schedules.list_schedules((await self._app.client()).store, limit, after)
+    async def list(self, limit: int = 100, after: str | None = None, tenant: str | None = None) -> list[ScheduleRecord]:
+        """Schedules by name, of one tenant or of all, each with its next fire and its last; `after` continues."""
+        return await schedules.list_schedules((await self._app.client()).store, limit, after, tenant=tenant)
 
     async def get(self, name: str, upcoming: int = 5, past: int = 20) -> ScheduleRecord:
         """A schedule with its next fires and its last ones; ScheduleNotFound if there is none."""
@@ -120,9 +124,11 @@ class Schedules:
         marked = bare.of_version(found.version, registered_marks(found, payload or {}))
         return on_terms(marked, terms, payload=text)
 
-    async def _payload(self, client: Client, name: str, payload: Mapping[str, Any]) -> tuple[int, str, str]:
+    async def _payload(
+        self, client: Client, name: str, payload: Mapping[str, Any], of_tenant: str | None
+    ) -> tuple[int, str, str]:
         """The version of the type that the arguments fit, the arguments as they are stored, and their limits."""
-        type_name = (await schedules.read(client.store, name)).spec.lane.type
+        type_name = (await schedules.read(client.store, name, of_tenant)).spec.lane.type
         limit = self._app.settings.payload_limit
         if type_name in self._app.registry:
             handler = self._app.registry[type_name]

@@ -5,7 +5,8 @@ from collections.abc import Callable, Mapping
 
 from fairlead.control.remembered import Remembered
 from fairlead.control.submit import Registered, compiled, placed, pools_of, unknown_type
-from fairlead.core.model import JobType
+from fairlead.control.terms import JobTerms, terms_of
+from fairlead.core.model import JobRecord, JobType
 from fairlead.core.pools import Pools
 from fairlead.ports.store import Store
 
@@ -32,6 +33,11 @@ class Catalog:
         if registered is None or registered.type is not types[name] or registered.pool != pool:
             registered = self._known[name] = compiled(types[name], pool)
         return registered
+
+    async def terms(self, job: JobRecord) -> JobTerms:
+        """On which terms a job runs."""
+        types, pools = await self._types.get(FRESH)
+        return terms_of(job, types.get(job.type), pools)
 
     async def all(self) -> list[JobType]:
         """All types, by name."""

@@ -1,7 +1,7 @@
 """The system at a glance: figures, the verdict on them, and an hour of history."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -9,12 +9,18 @@ from fairlead.control.breakers import CLOSED, BreakerStatus, breakers
 from fairlead.control.pauses import paused
 from fairlead.control.quarantine import Quarantined, quarantined
 from fairlead.control.stats import PoolStats, pool_stats
+from fairlead.control.submit import pools_of
 from fairlead.control.waits import WaitView, waits, waits_document
 from fairlead.core.health import DEPENDENCY
-from fairlead.core.verdict import GUARDS, PAUSES, Alert, Closed, Health, Look, PoolLook, verdict
+from fairlead.core.model import WorkerRecord
+from fairlead.core.pools import Pool
+from fairlead.core.trends import WINDOW, Sample
+from fairlead.core.verdict import GUARDS, LATELY, PAUSES, Alert, Closed, Health, Look, PoolLook, verdict
 from fairlead.ports.store import Store
+from fairlead.scheduler.leader import ROLE
 
 HISTORY = 3600.0
+NEWEST = 60.0  # seconds after which a sample says nothing about now
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,28 +35,61 @@ class Glance:
 
 async def glance(store: Store) -> Glance:
     """How it looks now, with the newest sample."""
-    pools = await pool_stats(store)
-    newest = await history(store, 60.0)
-    sample = newest[-1] if newest else None
-    closed = await _closed(store)
-    look = Look([_look(pool) for pool in pools], dict(sample["ended"]) if sample else {}, closed)
-    return Glance(verdict(look), pools, sample, await waits(store))
+    stats = await pool_stats(store)
+    past = await history(store, WINDOW)
+    sample = past[-1] if past and past[-1]["at"] > (await store.controls()).now - NEWEST else None
+    look = await _look(store, stats, past, dict(sample["ended"]) if sample else {})
+    return Glance(verdict(look), stats, sample, await waits(store))
+
+
+async def _look(
+    store: Store, stats: Sequence[PoolStats], past: Sequence[Mapping[str, Any]], ended: dict[str, int]
+) -> Look:
+    aims = await pools_of(store)
+    leader = await store.leader(ROLE)
+    return Look(
+        pools=[_pool_look(pool, aims.get(pool.pool)) for pool in stats],
+        ended=ended,
+        closed=await _closed(store),
+        samples=[_sampled(item) for item in past],
+        lost=[_name(worker) for worker in await store.workers() if -LATELY < worker.lease_left <= 0],
+        overdue=(await store.due(1)).overdue or 0.0,
+        is_led=leader is not None and leader.lease_left > 0,
+    )
+
+
+def _name(worker: WorkerRecord) -> str:
+    return f"{worker.info.host} {worker.info.pid}"
+
+
+def _sampled(sample: Mapping[str, Any]) -> Sample:
+    pools = sample["pools"]
+    return Sample(
+        sample["at"],
+        {name: pool.get("ready", 0) for name, pool in pools.items()},
+        {name: pool["oldest"] or 0.0 for name, pool in pools.items()},
+        sample["ended"].get("dead", 0),
+    )
 
 
 async def _closed(store: Store) -> list[Closed]:
     """What keeps jobs from starting, and where that can be ended."""
     return [
-        *(Closed(_breaker(item), GUARDS, "BREAKER_OPEN") for item in await breakers(store) if item.phase != CLOSED),
+        *(
+            Closed(_breaker(item), GUARDS, "BREAKER_OPEN", item.name)
+            for item in await breakers(store)
+            if item.phase != CLOSED
+        ),
         *(_quarantine(item) for item in await quarantined(store)),
         *(
-            Closed(f"{item.scope} {item.name} is paused: {item.reason}", PAUSES, "PAUSED")
+            Closed(f"{item.scope} {item.name} is paused: {item.reason}", PAUSES, "PAUSED", f"{item.scope}:{item.name}")
             for item in await paused(store)
         ),
     ]
 
 
 def _quarantine(item: Quarantined) -> Closed:
-    return Closed(f"type {item.type} is in quarantine: {item.why}", GUARDS, "QUARANTINED")
+    return Closed(f"type {item.type} is in quarantine: {item.why}", GUARDS, "QUARANTINED", item.type)
 
 
 def _breaker(item: BreakerStatus) -> str:
@@ -85,10 +124,17 @@ def health_document(found: Health) -> dict[str, Any]:
 
 def alert_document(alert: Alert) -> dict[str, Any]:
     """An alert in JSON."""
-    return {"level": alert.level, "code": alert.code, "sentence": alert.sentence, "hint": alert.hint}
+    return {
+        "level": alert.level,
+        "code": alert.code,
+        "about": alert.about or None,
+        "sentence": alert.sentence,
+        "hint": alert.hint,
+    }
 
 
-def _look(pool: PoolStats) -> PoolLook:
-    ready = pool.jobs.get("ready", 0)
-    runs = pool.jobs.get("running", 0)
-    return PoolLook(pool.pool, ready, pool.oldest_ready, pool.workers, pool.slots, pool.running, runs)
+def _pool_look(stats: PoolStats, pool: Pool) -> PoolLook:
+    ready, runs = stats.jobs.get("ready", 0), stats.jobs.get("running", 0)
+    return PoolLook(
+        stats.pool, ready, stats.oldest_ready, stats.workers, stats.slots, stats.running, runs, pool.wait, pool.depth
+    )

@@ -1,4 +1,8 @@
-"""Recurring schedules: looking at them, changing them, and keeping those of an app's code in step with it."""
+"""Recurring schedules: looking at them, changing them, and keeping those of an app's code in step with it.
+
+Who names a `tenant` sees and touches only that tenant's; another's is as absent as one that never was. The decision to
+change one is taken on what is there, and counts only for that version, so no schedule can change hands in between.
+"""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
@@ -13,6 +17,7 @@ from fairlead.core.model import JobType, NewJob
 from fairlead.core.recur import reconcile
 from fairlead.core.schedule import (
     DueSchedule,
+    FireRecord,
     Schedule,
     ScheduleRecord,
     ScheduleSpec,
@@ -36,24 +41,25 @@ Decide = Callable[[DueSchedule], ScheduleWrite | None]
 
 
 async def list_schedules(
-    store: Store, limit: int, after: str | None = None, upcoming: int = 1, past: int = 1
+    store: Store, limit: int, after: str | None = None, upcoming: int = 1, past: int = 1, tenant: str | None = None
 ) -> list[ScheduleRecord]:
     """Schedules by name, each with its next fires and its last ones."""
-    found = await store.list_schedules(limit, after)
-    return await _records(store, found, upcoming, past)
+    found = await store.list_schedules(limit, after, tenant=tenant)
+    return await _records(store, found, upcoming, past, tenant)
 
 
-async def get(store: Store, name: str, upcoming: int = 5, past: int = 20) -> ScheduleRecord:
+async def get(store: Store, name: str, upcoming: int = 5, past: int = 20, tenant: str | None = None) -> ScheduleRecord:
     """A schedule with its next fires and its last ones; ScheduleNotFound if there is none."""
-    (record,) = await _records(store, [await read(store, name)], upcoming, past)
+    (record,) = await _records(store, [await read(store, name, tenant)], upcoming, past, tenant)
     return record
 
 
-async def read(store: Store, name: str) -> Schedule:
+async def read(store: Store, name: str, tenant: str | None = None) -> Schedule:
     """The schedule as it is kept; ScheduleNotFound if there is none."""
     found = await store.read_schedules([name])
     if not found:
         raise _missing(name)
+    _require_of(found[0], tenant)
     return found[0]
 
 
@@ -67,7 +73,12 @@ async def add(store: Store, spec: ScheduleSpec, operator: Operator) -> None:
 
 
 async def change(
-    store: Store, name: str, make: Callable[[ScheduleSpec], ScheduleSpec], operator: Operator, expected: Expected = None
+    store: Store,
+    name: str,
+    make: Callable[[ScheduleSpec], ScheduleSpec],
+    operator: Operator,
+    expected: Expected = None,
+    tenant: str | None = None,
 ) -> None:
     """Give a schedule other terms from now on; what was due before is made on the old ones."""
 
@@ -76,20 +87,20 @@ async def change(
         _require_ours(seen.schedule, "changed")
         return recur.changed(seen.schedule, make(seen.schedule.spec), seen.now)
 
-    await _rewrite(store, name, decide, operator, "change")
+    await _rewrite(store, name, decide, operator, "change", tenant)
 
 
-async def pause(store: Store, name: str, operator: Operator) -> None:
+async def pause(store: Store, name: str, operator: Operator, tenant: str | None = None) -> None:
     """Let a schedule fire no more until it is resumed; a deploy does not resume it."""
-    await _rewrite(store, name, _paused, operator, "pause")
+    await _rewrite(store, name, _paused, operator, "pause", tenant)
 
 
-async def resume(store: Store, name: str, operator: Operator) -> None:
+async def resume(store: Store, name: str, operator: Operator, tenant: str | None = None) -> None:
     """Let a paused schedule fire again; what fell into the pause is not caught up."""
-    await _rewrite(store, name, _resumed, operator, "resume")
+    await _rewrite(store, name, _resumed, operator, "resume", tenant)
 
 
-async def run_now(store: Store, name: str, operator: Operator) -> NewJob:
+async def run_now(store: Store, name: str, operator: Operator, tenant: str | None = None) -> NewJob:
     """Make a job of the schedule now, whatever its timetable, its policies and its state say."""
     made: list[NewJob] = []
 
@@ -98,15 +109,17 @@ async def run_now(store: Store, name: str, operator: Operator) -> NewJob:
         made[:] = [item.job for item in write.fires if item.job is not None]
         return write
 
-    await _rewrite(store, name, fire, operator, "run now")
+    await _rewrite(store, name, fire, operator, "run now", tenant)
     await store.wake([made[0].lane.pool])
     return made[0]
 
 
-async def remove(store: Store, name: str, operator: Operator, expected: Expected = None) -> None:
+async def remove(
+    store: Store, name: str, operator: Operator, expected: Expected = None, tenant: str | None = None
+) -> None:
     """Remove a schedule and the record of its fires; its jobs stay. While an app runs, its schedules are its own."""
     for _ in range(TRIES):
-        schedule = await read(store, name)
+        schedule = await read(store, name, tenant)
         require_expected(schedule.version, expected, f"the schedule {name!r}")
         declared = schedule.owner is not None and schedule.state is not ScheduleState.RETIRED
         if declared and await app_runs(store, str(schedule.owner)):
@@ -179,10 +192,13 @@ async def _declare_one(
     await _rewrite(store, name, decide, operator, verb)
 
 
-async def _rewrite(store: Store, name: str, decide: Decide, operator: Operator, verb: str) -> None:
+async def _rewrite(
+    store: Store, name: str, decide: Decide, operator: Operator, verb: str, tenant: str | None = None
+) -> None:
     """Decide on what is there, and again where somebody else was faster; None leaves it as it is."""
     for _ in range(TRIES):
         seen = await _see(store, name)
+        _require_of(seen.schedule, tenant)
         write = decide(seen)
         if write is None:
             return
@@ -239,8 +255,11 @@ async def _of_app(store: Store, app: str, names: Sequence[str]) -> list[Schedule
     return list(found.values())
 
 
-async def _records(store: Store, found: Sequence[Schedule], upcoming: int, past: int) -> list[ScheduleRecord]:
+async def _records(
+    store: Store, found: Sequence[Schedule], upcoming: int, past: int, tenant: str | None
+) -> list[ScheduleRecord]:
     fires = await store.read_fires([item.name for item in found], past) if found else []
+    fires = [_shown_to(tenant, fire) for fire in fires]
     now = await store.now() if found else 0.0
     return [
         record_of(item, _next(item, now, upcoming), [fire for fire in fires if fire.schedule == item.name])
@@ -248,9 +267,20 @@ async def _records(store: Store, found: Sequence[Schedule], upcoming: int, past:
     ]  # fmt: skip
 
 
+def _shown_to(tenant: str | None, fire: FireRecord) -> FireRecord:
+    """A fire from before the schedule was this tenant's made another's job, of which nothing is told."""
+    own = tenant is None or fire.job_tenant == tenant
+    return fire if own else fire._replace(job_id=None, job_state=None)
+
+
 def _next(schedule: Schedule, now: float, count: int) -> list[float]:
     active = schedule.state is ScheduleState.ACTIVE
     return recur.upcoming(schedule.spec, max(now, schedule.handled_until), count) if active else []
+
+
+def _require_of(schedule: Schedule, tenant: str | None) -> None:
+    if tenant is not None and schedule.spec.lane.tenant != tenant:
+        raise _missing(schedule.name)
 
 
 def _require_ours(schedule: Schedule, verb: str) -> None:

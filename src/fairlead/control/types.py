@@ -9,11 +9,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from fairlead.control.submit import placed, pools_of
+from fairlead.control.submit import placed, pools_of, terms_of
 from fairlead.core.audit import AuditEntry
 from fairlead.core.model import JobType, instant
 from fairlead.core.pools import Pools
 from fairlead.core.runtimes import Bar, histogram
+from fairlead.core.terms import TypeTerms
 from fairlead.core.waits import Spread, merged, spread
 from fairlead.ports.store import Store
 
@@ -23,10 +24,11 @@ MOST_EVENTS = 20
 
 @dataclass(frozen=True, slots=True)
 class TypeLook:
-    """A type, the pool that its new jobs go to, and how long its runs of the last day took, also as a histogram."""
+    """A type, the pool that its new jobs go to and on which terms, and how long its runs of the last day took."""
 
     type: JobType
     place: str
+    terms: TypeTerms
     runs: Spread | None
     bars: Sequence[Bar]
 
@@ -70,7 +72,7 @@ async def type_view(store: Store, job_type: JobType) -> TypeView:
 
 def _look(job_type: JobType, pools: Pools, counts: Iterable[tuple[int, int]]) -> TypeLook:
     runs = merged(counts)
-    return TypeLook(job_type, placed(job_type, pools), spread(runs), histogram(runs))
+    return TypeLook(job_type, placed(job_type, pools), terms_of(job_type, pools), spread(runs), histogram(runs))
 
 
 def event_of(entry: AuditEntry) -> TypeEvent:

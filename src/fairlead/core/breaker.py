@@ -179,8 +179,10 @@ def describe(name: str, breaker: Tripped, now: float) -> str:
     """Why the breaker lets nothing, or little, start now."""
     kind, _, own = name.partition(":")
     subject = f"the breaker of {kind} {own} is {breaker.phase.value.replace('_', '-')}: {breaker.why}"
-    if breaker.phase is not Phase.OPEN:
-        return subject
+    if breaker.phase is Phase.RAMPING:
+        return f"{subject}; more and more may start"
+    if not is_shut(breaker, now):
+        return f"{subject}; only a few probes may start"
     if breaker.until is None:
         return f"{subject}; it stays so until `fairlead breakers close {name}`"
     return f"{subject}; next try in {words(max(0.0, breaker.until - now))}"

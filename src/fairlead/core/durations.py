@@ -39,6 +39,14 @@ def _parse(text: str) -> float:
     return sum(float(amount) * _UNITS[unit] for amount, unit in parts)
 
 
+def span(name: str, duration: Duration) -> float:
+    """Seconds of what has to last: ConfigError for nothing."""
+    length = seconds(duration)
+    if length == 0:
+        raise ConfigError(f"{name}={duration!r} is no time at all; it must be longer than nothing")
+    return length
+
+
 def words(value: float) -> str:
     """The seconds as a person would say them, rounded to two units."""
     if value < 1:

@@ -6,15 +6,17 @@ the order in which people should read it.
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Any
 
 from fairlead.core.admission import deferred_of
 from fairlead.core.controls import Controls
 from fairlead.core.durations import words
-from fairlead.core.gates import why_closed
+from fairlead.core.gates import why_closed, why_slowed
 from fairlead.core.hindrance import BudgetFacts, LimitFacts, ShareFacts
-from fairlead.core.model import JobRecord, Lane, WorkerRecord
+from fairlead.core.model import JobRecord, Lane, WorkerRecord, instant
 from fairlead.core.states import FINAL, State
+from fairlead.core.workers import ACTIVE, reserved
 
 MOST_AHEAD = 10_000
 
@@ -71,6 +73,11 @@ class Explanation:
         """The reasons as one text."""
         return "; ".join(reason.words for reason in self.reasons)
 
+    @property
+    def estimated_start(self) -> datetime | None:
+        """When the job should start; None where that cannot be told, and for one that has started."""
+        return instant(self.expected_start)
+
 
 Check = Callable[[Facts], "Reason | Iterable[Reason] | None"]
 
@@ -85,10 +92,13 @@ def explain(facts: Facts, checks: Iterable[Check] | None = None) -> Explanation:
 
 
 def serves(worker: WorkerRecord, lane: Lane) -> bool:
-    """Whether a worker takes jobs of this lane, as far as its registration tells."""
-    return (
-        worker.live and worker.state == "active" and lane.pool in worker.info.pools and lane.type in worker.info.types
-    )
+    """Whether a worker takes jobs of this lane, as far as it has told."""
+    knows = lane.pool in worker.info.pools and lane.type in worker.info.types
+    return worker.live and worker.state == ACTIVE and knows and _serves_tenant(worker, lane.tenant)
+
+
+def _serves_tenant(worker: WorkerRecord, tenant: str) -> bool:
+    return not reserved(worker) or tenant in reserved(worker)
 
 
 def expected_start(
@@ -206,6 +216,13 @@ def _closed(facts: Facts) -> Reason | None:
     return Reason("CLOSED", why) if why else None
 
 
+def _slowed(facts: Facts) -> list[Reason]:
+    """That a breaker which was open lets only some start."""
+    if facts.job.state is not State.READY or facts.closed:
+        return []
+    return [Reason("BREAKER", why) for why in why_slowed(facts.controls, facts.breakers, facts.now)]
+
+
 def _unserved(facts: Facts) -> Reason | None:
     """That no worker would take it, and what is missing."""
     job, live = facts.job, [worker for worker in facts.workers if worker.live]
@@ -221,6 +238,10 @@ def _unserved(facts: Facts) -> Reason | None:
     if facts.newest_version is not None and job.version > facts.newest_version:
         data = {"version": job.version, "newest": facts.newest_version}
         return Reason("NO_WORKER_FOR_VERSION", f"no worker reads version {job.version} of {job.type}", data)
+    knowing = [worker for worker in live if job.pool in worker.info.pools and job.type in worker.info.types]
+    if not any(_serves_tenant(worker, job.tenant) for worker in knowing):
+        said = f"all workers of pool {job.pool} that could run it are reserved for other tenants"
+        return Reason("NO_WORKER_FOR_TENANT", said)
     if not any(serves(worker, facts.lane) for worker in live):
         return Reason("WORKERS_DRAIN", "all workers that could run it are being drained or stopped")
     return None
@@ -253,6 +274,6 @@ def _attempts(count: int) -> str:
 
 
 CHECKS: tuple[Check, ...] = (
-    _ended, _running, _closed, _unserved, _scheduled, _deferred, _retrying, _budget, _blocked, _limited, _queued, _busy,
-    _shared,
+    _ended, _running, _closed, _slowed, _unserved, _scheduled, _deferred, _retrying, _budget, _blocked, _limited,
+    _queued, _busy, _shared,
 )  # fmt: skip

@@ -39,7 +39,7 @@ class FailureClass(StrEnum):
             raise ConfigError(f"{value!r} is not a failure class; it must be one of {', '.join(cls)}") from None
 
 
-CHANGEABLE = frozenset({FailureClass.TIMEOUT, FailureClass.DEPENDENCY, FailureClass.RESOURCE, FailureClass.POISON})
+CHANGEABLE = frozenset(FailureClass) - {FailureClass.APPLICATION, FailureClass.PERMANENT}
 DEPENDENCY_BACKOFF = {"backoff": "exponential", "first": 2.0, "factor": 4.0, "cap": 1800.0, "jitter": "full"}
 NEVER = Retry(attempts=1)
 AT_ONCE = Retry(attempts=CRASH_LIMIT, backoff="fixed", first=0)
@@ -71,6 +71,8 @@ def policies(application: Retry, declared: Mapping[FailureClass | str, Retry] | 
             raise ConfigError(f"there is no policy to declare for {name} failures: {_FIXED[name]}")
         if not isinstance(policy, Retry):
             raise ConfigError(f"the policy for {name} failures is {policy!r:.100}; it must be a fairlead.Retry")
+    if FailureClass.CRASH in parsed:  # the job runs again at once, so only their number can be chosen
+        parsed[FailureClass.CRASH] = replace(AT_ONCE, attempts=parsed[FailureClass.CRASH].attempts)
     return Policies(application, parsed)
 
 
@@ -110,7 +112,6 @@ def _for_dependencies(application: Retry) -> Retry:
 _FIXED = {
     FailureClass.APPLICATION: "that is the type's `retry`",
     FailureClass.PERMANENT: "they are never retried",
-    FailureClass.CRASH: f"the job runs again at once, and is dead after {CRASH_LIMIT} of them",
 }
 
 

@@ -33,6 +33,12 @@ def why_closed(lane: Lane, controls: Controls, breakers: Iterable[str] = (), now
     return _why_paused(lane, controls) or _why_quarantined(lane, controls) or _why_shut(controls, breakers, now)
 
 
+def why_slowed(controls: Controls, breakers: Iterable[str], now: float) -> list[str]:
+    """Which breakers let little start now, in words: those that probe or ramp up."""
+    known = [(name, tripped(controls.get(BREAKER, name))) for name in limiting(controls, breakers)]
+    return [describe(name, breaker, now) for name, breaker in known if breaker and not is_shut(breaker, now)]
+
+
 def limiting(controls: Controls, breakers: Iterable[str]) -> tuple[str, ...]:
     """Those of the breakers that are not closed: a run needs a permit of each."""
     known = controls.of(BREAKER)

@@ -78,6 +78,10 @@ class LimitFacts:
         }
 
 
+def _figure(slot_seconds: float) -> str:
+    return f"{round(slot_seconds, 3):,.4g}" if slot_seconds < 1000 else f"{slot_seconds:,.0f}"
+
+
 @dataclass(frozen=True, slots=True)
 class ShareFacts:
     """What a job's tenant was due and got in its pool within a window, in slot-seconds, and how it competes.
@@ -96,7 +100,7 @@ class ShareFacts:
     def words(self) -> str:
         """In words."""
         turn = "" if self.place is None else f"; it is number {self.place} of {self.waiting} tenants that wait there"
-        got = f"got {self.delivered:.3g} of the {self.entitled:.3g} slot-seconds it was due"
+        got = f"got {_figure(self.delivered)} of the {_figure(self.entitled)} slot-seconds it was due"
         if max(self.delivered, self.entitled) < NOTICEABLE:
             got = "was due and got nothing yet"
         return f"tenant {self.tenant.name} {got} in pool {self.pool} within {words(self.window)}{turn}"

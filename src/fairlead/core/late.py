@@ -8,6 +8,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
+from fairlead.core.durations import words
 from fairlead.core.ids import derived_id
 from fairlead.core.limits import declared_marks
 from fairlead.core.model import ErrorInfo, Held, Lane, NewJob, Priority, instant
@@ -36,7 +37,7 @@ class ExpiredJob(NamedTuple):
 
 def late_error(late_by: float) -> ErrorInfo:
     """Why a job expired."""
-    return ErrorInfo("Expired", f"due to start {late_by:.1f} s ago", failure=None)
+    return ErrorInfo("Expired", f"it had not started when its not_after had passed by {words(late_by)}", failure=None)
 
 
 def follow_up(expired: ExpiredJob) -> NewJob | None:

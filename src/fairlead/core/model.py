@@ -227,16 +227,13 @@ class Ending(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ErrorInfo:
-    """An error as it is kept: bounded text, never an object. `failure` is None where nothing has failed.
-
-    `retry_after` is the wait that was asked for, by the handler or by what it depends on; it is not kept.
-    """
+    """An error as it is kept: bounded text, never an object. `failure` is None where nothing has failed."""
 
     type: str
     message: str
     traceback: str | None = None
     failure: FailureClass | None = FailureClass.APPLICATION
-    retry_after: float | None = field(default=None, compare=False)
+    retry_after: float | None = field(default=None, compare=False)  # the wait that was asked for; it is not kept
     fingerprint: str | None = field(default=None, compare=False)  # follows from the rest and the place it came from
 
 

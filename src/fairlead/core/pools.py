@@ -20,7 +20,7 @@ from fairlead.errors import ConfigError
 
 POOL = "pool"  # the kind of control that pools are
 PLACE = "place"  # the kind of control that says which pool a type's future jobs go to
-CHANGEABLE = ("longest", "concurrency", "estimate", "wait", "attempts", "timeout", "lease")
+CHANGEABLE = ("longest", "concurrency", "estimate", "wait", "depth", "attempts", "timeout", "lease")
 MOST_CONCURRENCY = 10_000
 SHORTEST_LEASE, LONGEST_LEASE = 1.0, 3600.0
 VIOLATING_PART = 0.01
@@ -38,6 +38,7 @@ class Pool:
     concurrency: int | None = None  # the slots of one worker that its jobs may take
     estimate: float = 10.0  # what a job is charged at first if its type never ran
     wait: float | None = None  # the longest that a job should wait
+    depth: int | None = None  # how many jobs should be ready at most
     attempts: int | None = None  # how often a job is tried whose type declares no retry policy
     timeout: float | None = None  # after which a run is stopped whose type declares no timeout
     lease: float | None = None  # how long the jobs of a worker that has died wait at most; None is the setting
@@ -53,6 +54,8 @@ class Pool:
             raise ConfigError(
                 f"a pool's lease must be between {SHORTEST_LEASE:g} and {LONGEST_LEASE:g} s, not {self.lease:g} s"
             )
+        if self.depth is not None and self.depth < 0:
+            raise ConfigError(f"a pool's depth must not be negative, as {self.depth} is")
         for name in ("longest", "estimate", "wait", "timeout"):
             value = getattr(self, name)
             if value is not None and not 0 < value < 1e9:

@@ -131,7 +131,7 @@ class ScheduleWrite(NamedTuple):
 
 
 class FireRecord(NamedTuple):
-    """A fire as it is kept; `job_state` is None where it made no job or the job's retention is over."""
+    """A fire as it is kept; what is known of its job is None where it made none or the job's retention is over."""
 
     schedule: str
     at: float
@@ -141,6 +141,7 @@ class FireRecord(NamedTuple):
     job_id: str | None
     recorded_at: float
     job_state: State | None = None
+    job_tenant: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,6 @@ from fairlead.core import states
 from fairlead.core.callback import wants_callback
 from fairlead.core.cancel import cancel_error
 from fairlead.core.durations import seconds
-from fairlead.core.failure import CRASH_LIMIT as CRASH_LIMIT
 from fairlead.core.failure import FailureClass, Policies, policy_for
 from fairlead.core.fingerprint import fingerprint
 from fairlead.core.model import Claim, Ending, ErrorInfo, Held, Outcome, Settlement
@@ -136,11 +135,11 @@ def _release(job: Claim | Held, outcome: Outcome, policy: Policy, rng: Random) -
 
 
 def _lose(job: Claim | Held, outcome: Outcome, policy: Policy, rng: Random) -> Settlement:
-    """A lost lease burns no attempt, but a job that takes its workers down with it ends after CRASH_LIMIT of them."""
-    crashes = job.crashes + 1
-    settlement = _settlement(job, outcome, State.DEAD if crashes >= CRASH_LIMIT else State.READY)
+    """A lost lease burns no attempt, but a job that takes its workers down with it ends after a few of them."""
+    crashes, most = job.crashes + 1, policy_for(policy, FailureClass.CRASH).attempts
+    settlement = _settlement(job, outcome, State.DEAD if crashes >= most else State.READY)
     settlement.attempt, settlement.crashes = job.attempt - 1, crashes
-    message = f"the worker that ran this job was lost ({crashes} of at most {CRASH_LIMIT} times)"
+    message = f"the worker that ran this job was lost ({crashes} of at most {most} times)"
     settlement.error = ErrorInfo(LOST, message, failure=FailureClass.CRASH, fingerprint=LOST_FINGERPRINT)
     return settlement
 

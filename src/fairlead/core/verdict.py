@@ -5,17 +5,21 @@ looks at the page at night: a minute of waiting with free slots is odd, without 
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import NamedTuple
 
 from fairlead.core.durations import words
+from fairlead.core.trends import DEEP_FOR, RECENT, SLOW_FOR, Sample, growing_deaths, is_deep, is_slow
 
 LONG = 60.0  # seconds that a ready job may wait before it is worth a word
 FULL = 0.9  # the share of slots in use from which a pool counts as full
 FAILING = 0.5  # the share of runs that fail from which failures are the topic
 FEW = 10  # runs below which shares mean nothing
+BEHIND = 5.0  # seconds that a due job may wait to become ready
+LATELY = 600.0  # seconds for which a lost worker is worth a word
 MOST_TOPICS = 6
+MOST_NAMES = 3
 
 CLOSED_BEFORE = "What is said above may be why."
 UNEXPLAINED = "The type may be unknown to the workers that run, or limited; the page of a job says why it waits."
@@ -45,6 +49,7 @@ class Closed(NamedTuple):
     words: str
     topic: Topic
     code: str = "CLOSED"
+    about: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,26 +63,36 @@ class PoolLook:
     slots: int
     running: int  # slots in use, which its workers may use for other pools too
     runs: int = 0  # jobs of this pool that run
+    wait: float | None = None  # the longest that its jobs should wait
+    depth: int | None = None  # how many of them should be ready at most
 
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """All that the verdict is about. `ended` counts what ended lately by state."""
+    """All that the verdict is about. `ended` counts what ended lately by state, `lost` names workers that were lost.
+
+    `overdue` is how long the longest due job has waited to become ready; `is_led` whether somebody sees to that.
+    """
 
     pools: Sequence[PoolLook]
     ended: dict[str, int]
     closed: Sequence[Closed]
+    samples: Sequence[Sample] = ()
+    lost: Sequence[str] = ()
+    overdue: float = 0.0
+    is_led: bool = True
 
 
 @dataclass(frozen=True, slots=True)
 class Alert:
-    """Something that somebody should know of; the code is for programs and stays the same."""
+    """Something that somebody should know of; code and `about` are for programs and stay the same while it lasts."""
 
     level: Level
     code: str
     sentence: str
     hint: str
     topics: tuple[Topic, ...]
+    about: str = field(default="")
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +108,14 @@ class Health:
 
 def verdict(look: Look) -> Health:
     """The worst first; what else was found follows as hints."""
-    found = [*_closed(look.closed), *_pools(look.pools, bool(look.closed)), *_failures(look.ended)]
+    found = [
+        *_closed(look.closed),
+        *_pools(look),
+        *_failures(look.ended),
+        *_promotion(look),
+        *_lost(look.lost),
+        *_deaths(look.samples),
+    ]
     found.sort(key=lambda item: item.level is not Level.PROBLEM)
     if not found:
         return Health(Level.OK, _all_well(look), ())
@@ -114,11 +136,12 @@ def _all_well(look: Look) -> str:
 def _closed(reasons: Iterable[Closed]) -> Iterable[Alert]:
     for reason in reasons:
         sentence = f"{reason.words[:1].upper()}{reason.words[1:]}."
-        yield Alert(Level.WARNING, reason.code, sentence, "Its jobs wait until that ends.", (reason.topic,))
+        hint = "Its jobs wait until that ends."
+        yield Alert(Level.WARNING, reason.code, sentence, hint, (reason.topic,), reason.about)
 
 
-def _pools(pools: Iterable[PoolLook], is_explained: bool) -> Iterable[Alert]:
-    for pool in pools:
+def _pools(look: Look) -> Iterable[Alert]:
+    for pool in look.pools:
         if pool.ready and not pool.workers:
             yield Alert(
                 Level.PROBLEM,
@@ -126,9 +149,27 @@ def _pools(pools: Iterable[PoolLook], is_explained: bool) -> Iterable[Alert]:
                 f"No worker serves the pool {pool.pool}, where {_wait(pool.ready)}.",
                 f"Start one: fairlead worker APP --pool {pool.pool}.",
                 (WORKERS, Topic("pool", pool.pool)),
+                pool.pool,
             )
-        elif pool.oldest is not None and pool.oldest > LONG:
-            yield _waiting(pool, pool.oldest, is_explained)
+        elif pool.oldest is not None and pool.oldest > max(LONG, pool.wait or 0.0):
+            yield _waiting(pool, pool.oldest, bool(look.closed))
+        else:
+            yield from _lasting(pool, look.samples)
+
+
+def _lasting(pool: PoolLook, samples: Sequence[Sample]) -> Iterable[Alert]:
+    """What no single look shows: a pool that is slow or deep for minutes."""
+    topics = (WORKERS, Topic("pool", pool.pool))
+    hint = "Start more workers, or look which tenant or type fills the slots."
+    if is_slow(samples, pool.pool, pool.wait):
+        sentence = (
+            f"Jobs of the pool {pool.pool} have waited longer than {words(pool.wait or 0.0)}, as is the aim, "
+            f"for {words(SLOW_FOR)}."
+        )
+        yield Alert(Level.WARNING, "SLOW_POOL", sentence, hint, topics, pool.pool)
+    if is_deep(samples, pool.pool, pool.depth):
+        sentence = f"More than {pool.depth:,} jobs of the pool {pool.pool} have been ready for {words(DEEP_FOR)}."
+        yield Alert(Level.WARNING, "DEEP_POOL", sentence, hint, topics, pool.pool)
 
 
 def _waiting(pool: PoolLook, oldest: float, is_explained: bool) -> Alert:
@@ -140,6 +181,7 @@ def _waiting(pool: PoolLook, oldest: float, is_explained: bool) -> Alert:
             f"Too few workers: {waits}, and {pool.running:,} of {pool.slots:,} slots are busy.",
             "Start more workers, or look which tenant or type fills the slots.",
             (WORKERS, Topic("tenants"), Topic("pool", pool.pool)),
+            pool.pool,
         )
     return Alert(
         Level.WARNING,
@@ -147,6 +189,7 @@ def _waiting(pool: PoolLook, oldest: float, is_explained: bool) -> Alert:
         f"A backlog: {waits}, though slots are free.",
         CLOSED_BEFORE if is_explained else UNEXPLAINED,
         (Topic("pool", pool.pool), GUARDS),
+        pool.pool,
     )
 
 
@@ -164,4 +207,43 @@ def _failures(ended: dict[str, int]) -> Iterable[Alert]:
             f"Most jobs fail: {failed:,} of the last {runs:,} runs.",
             "Look at the dead letters and at the errors of retrying jobs; a dependency may be down.",
             (FAILURES, Topic("retrying")),
+        )
+
+
+def _promotion(look: Look) -> Iterable[Alert]:
+    if look.overdue < BEHIND:
+        return
+    waits = f"a due job has waited {words(round(look.overdue))} to become ready"
+    if look.is_led:
+        hint = "More is due than promote_rate and promote_tenant_rate allow: wait, or raise them."
+        yield Alert(Level.WARNING, "PROMOTER_BEHIND", f"The promoter is behind: {waits}.", hint, (WORKERS,))
+    else:
+        hint = "Start a worker, or fairlead scheduler APP."
+        sentence = f"No process leads the services: {waits}."
+        yield Alert(Level.PROBLEM, "NO_LEADER", sentence, hint, (WORKERS,))
+
+
+def _lost(names: Sequence[str]) -> Iterable[Alert]:
+    if not names:
+        return
+    what = "1 worker was" if len(names) == 1 else f"{len(names):,} workers were"
+    listed = ", ".join(names[:MOST_NAMES]) + (", …" if len(names) > MOST_NAMES else "")
+    yield Alert(
+        Level.WARNING,
+        "WORKER_LOST",
+        f"{what} lost within {words(LATELY)}: {listed}.",
+        "Their leases ended without a word: a crash, a kill, too little memory, or a network that was cut.",
+        (WORKERS,),
+    )
+
+
+def _deaths(samples: Sequence[Sample]) -> Iterable[Alert]:
+    died = growing_deaths(samples)
+    if died:
+        yield Alert(
+            Level.WARNING,
+            "DEAD_LETTERS_GROW",
+            f"Dead letters grow: {died:,} jobs died within {words(RECENT)}.",
+            "Look what they died of: fairlead dlq groups.",
+            (FAILURES,),
         )

@@ -10,9 +10,9 @@ from typing import Any, NamedTuple, Protocol
 from pydantic_core import from_json, to_json
 
 from fairlead.core import callback, late
-from fairlead.core.durations import Duration, seconds
+from fairlead.core.durations import Duration, seconds, span
 from fairlead.core.failure import Policies
-from fairlead.core.ids import make_ids
+from fairlead.core.ids import is_id, make_ids
 from fairlead.core.model import Lane, NewJob, Priority, Scope, Unique
 from fairlead.core.names import check_name
 from fairlead.core.retry import Retry
@@ -82,8 +82,8 @@ def template(
 ) -> Template:
     """The template of jobs of a type; the options win over what the type declares and the default tenant."""
     lane = Lane(
-        check_name("pool", options.pool or pool),
-        check_name("tenant", options.tenant or tenant),
+        check_name("pool", pool if options.pool is None else options.pool),
+        check_name("tenant", tenant if options.tenant is None else options.tenant),
         name,
         Priority.parse(options.priority),
         version,
@@ -92,7 +92,7 @@ def template(
     delay, run_at = _when(options)
     not_after = _instant("not_after", options.not_after)
     exact = exact if options.exact is None else options.exact
-    return Template(lane, delay, run_at, not_after, _unique(options), overrides(options), options.parent, exact)
+    return Template(lane, delay, run_at, not_after, _unique(options), overrides(options), _parent(options), exact)
 
 
 def new_jobs(shared: Template, payloads: Sequence[str], now: float, rng: Random | None = None) -> list[NewJob]:
@@ -131,6 +131,8 @@ def _when(options: Options) -> tuple[float, float | None]:
 def _instant(name: str, moment: datetime | None) -> float | None:
     if moment is None:
         return None
+    if not isinstance(moment, datetime):
+        raise ConfigError(f"{name}={moment!r:.100} is not a datetime; durations from now are given with run_in")
     if moment.tzinfo is None:
         raise ConfigError(f"{name}={moment!r} has no time zone; use datetime.now(UTC) or add tzinfo")
     return moment.timestamp()
@@ -138,16 +140,26 @@ def _instant(name: str, moment: datetime | None) -> float | None:
 
 def _unique(options: Options) -> Unique | None:
     if options.idempotency_key is None:
+        if options.idempotency_window is not None or options.idempotency_scope != Scope.ACTIVE:
+            raise ConfigError("idempotency_scope and idempotency_window say how long a key holds: give idempotency_key")
         return None
     return unique_key(options.idempotency_key, options.idempotency_scope, options.idempotency_window)
+
+
+def _parent(options: Options) -> str | None:
+    if options.parent is not None and not (isinstance(options.parent, str) and is_id(options.parent)):
+        raise ConfigError(f"parent={options.parent!r:.100} is not the id of a job; give job.id")
+    return options.parent
 
 
 def overrides(options: Options) -> str | None:
     """What a worker needs to know that the handler's declaration does not say, or None."""
     stored: dict[str, Any] = {}
     if options.timeout is not None:
-        stored["timeout"] = seconds(options.timeout)
+        stored["timeout"] = span("timeout", options.timeout)
     if options.retry is not None:
+        if not isinstance(options.retry, Retry):
+            raise ConfigError(f"retry={options.retry!r:.100} is not a policy; write it like fairlead.Retry(attempts=3)")
         if callable(options.retry.backoff):
             raise ConfigError("a backoff that is a function cannot be stored with a job; declare it with the handler")
         stored["retry"] = options.retry.stored()

@@ -11,7 +11,7 @@ from typing import Any
 
 from fairlead.core.breaker import Breaker
 from fairlead.core.budget import RetryBudget
-from fairlead.core.durations import Duration, seconds
+from fairlead.core.durations import Duration, seconds, span
 from fairlead.core.failure import FailureClass, Policies
 from fairlead.core.failure import policies as checked_policies
 from fairlead.core.health import TYPE, breakers_of
@@ -77,6 +77,7 @@ class HandlerSpec:
         settings = {
             "timeout": self.timeout,
             "retry": self.retry.stored(),
+            "usual_retry": self.usual_retry,
             "policies": declared,
             "retention": self.retention,
             "exact": self.exact,
@@ -117,6 +118,8 @@ def declare(
         raise ConfigError(f"the version of {name!r} is {version}; versions begin at 1")
     if inspect.isasyncgenfunction(function) or inspect.isgeneratorfunction(function):
         raise ConfigError(f"the handler of {name!r} is a generator; it must be a function or a coroutine function")
+    if retry is not None and not isinstance(retry, Retry):
+        raise ConfigError(f"the retry of {name!r} is {retry!r:.100}; write it like fairlead.Retry(attempts=3)")
     limits, dependencies = checked(name, limit, needs)
     return HandlerSpec(
         name=name,
@@ -124,7 +127,7 @@ def declare(
         arguments=Arguments(name, function),
         pool=pool,
         version=version,
-        timeout=None if timeout is None else seconds(timeout),
+        timeout=None if timeout is None else span("timeout", timeout),
         policies=checked_policies(retry or usual_retry(pool), policies),
         retention=None if retention is None else seconds(retention),
         upgrade=upgrade,

@@ -276,11 +276,13 @@ class Store(ShareStore, LimitedStore, ServerRecords, ViewStore, CallbackStore, P
     async def read_schedules(self, names: Iterable[str]) -> list[Schedule]:
         """Those of the schedules that there are."""
 
-    async def list_schedules(self, limit: int, after: str | None = None, owner: str | None = None) -> list[Schedule]:
-        """Schedules by name, beginning after one; of one owner or of all."""
+    async def list_schedules(
+        self, limit: int, after: str | None = None, owner: str | None = None, tenant: str | None = None
+    ) -> list[Schedule]:
+        """Schedules by name, beginning after one; of one owner or of all, of one tenant or of all."""
 
     async def read_fires(self, names: Iterable[str], most: int) -> list[FireRecord]:
-        """The last fires of each schedule, newest first, with the states of their jobs."""
+        """The last fires of each schedule, newest first, with the states and the tenants of their jobs."""
 
     async def append_audit(self, note: AuditNote, jobs: Sequence[str] = ()) -> AuditEntry:
         """Write an entry about these jobs at the end of the chain."""

@@ -8,6 +8,7 @@ from fairlead.config import Settings
 from fairlead.errors import FairleadError
 from fairlead.handlers.spec import Registry
 from fairlead.ports.store import EVERYONE, LEAD_HINT, RECURRING_HINT, SCHEDULED_HINT, Store
+from fairlead.scheduler.alert import Alerter
 from fairlead.scheduler.classify import Classifier
 from fairlead.scheduler.declare import Declarer
 from fairlead.scheduler.expire import Expirer
@@ -42,6 +43,7 @@ async def hosted_services(
             Classifier(store, telemetry),
             Sampler(store),
             Watcher(store),
+            Alerter(store, telemetry),
         ],
         Leader(store, lead, telemetry),
         telemetry,

@@ -1,17 +1,20 @@
 """Gives the jobs of lost workers a new chance, or ends those that were lost too often."""
 
+from collections.abc import Mapping, Sequence
 from random import Random
 
+from fairlead.control.submit import policies_of
 from fairlead.core.failure import Policies
-from fairlead.core.model import Ending, Outcome
+from fairlead.core.model import Ending, Held, JobType, Outcome
 from fairlead.core.settle import settle
 from fairlead.core.states import State
+from fairlead.errors import ConfigError
 from fairlead.ports.store import LIMITS_HINT, Store
 from fairlead.scheduler.crashes import Crashes
 from fairlead.telemetry.events import JobsRecovered, Telemetry
 
 BATCH = 500
-ANY = Policies()  # a lost worker burns no attempt, whatever the type's policies are
+USUAL = Policies()  # of types that are not known
 
 
 class Recoverer:
@@ -31,7 +34,8 @@ class Recoverer:
         lost = await self._store.lost(BATCH)
         if not lost:
             return self._interval
-        settlements = [settle(job, Outcome(Ending.LOST), ANY, self._random) for job in lost]
+        policies = await self._policies(lost)
+        settlements = [settle(job, Outcome(Ending.LOST), policies[job.lane.type], self._random) for job in lost]
         settled = await self._store.settle(settlements, expired_only=True)
         accepted = [item for item in settlements if item.id in settled]
         if accepted:
@@ -40,3 +44,16 @@ class Recoverer:
             await self._store.wake({LIMITS_HINT, *(job.lane.pool for job in lost)})
             await self._crashes.count([job for job in lost if job.id in settled])
         return 0.0 if len(lost) == BATCH else self._interval
+
+    async def _policies(self, lost: Sequence[Held]) -> Mapping[str, Policies]:
+        """How often jobs of each type may lose their workers, as the types declare."""
+        types = {job_type.name: job_type for job_type in await self._store.job_types()}
+        return {name: _declared(types.get(name)) for name in {job.lane.type for job in lost}}
+
+
+def _declared(job_type: JobType | None) -> Policies:
+    """A type that cannot be read, since a newer version has registered it, must not keep jobs from being recovered."""
+    try:
+        return USUAL if job_type is None else policies_of(job_type)
+    except (ConfigError, TypeError):
+        return USUAL

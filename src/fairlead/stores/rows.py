@@ -31,6 +31,7 @@ from fairlead.core.model import (
 )
 from fairlead.core.progress import Progress
 from fairlead.core.states import State
+from fairlead.core.workers import state_of
 
 Row = Sequence[Any]
 
@@ -270,4 +271,5 @@ def worker_of(row: Row) -> WorkerRecord:
     info = WorkerInfo(
         row[0], row[1], row[2], tuple(json.loads(row[3])), tuple(json.loads(row[4])), row[5], row[6]
     )  # fmt: skip
-    return WorkerRecord(info, started, row[9], row[7], json.loads(row[10]))
+    report = json.loads(row[10])
+    return WorkerRecord(info, started, row[9], state_of(row[7], report), report)

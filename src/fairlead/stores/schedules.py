@@ -79,18 +79,20 @@ class ScheduleVerbs(Statements):
         found = await self._ask_each("read_schedules", [{"name": name} for name in names])
         return [schedule_of(row) for row in found]
 
-    async def list_schedules(self, limit: int, after: str | None = None, owner: str | None = None) -> list[Schedule]:
-        """Schedules by name, beginning after one; of one owner or of all."""
-        found = await self._ask("list_schedules", limit=limit, after=after, owner=owner)
+    async def list_schedules(
+        self, limit: int, after: str | None = None, owner: str | None = None, tenant: str | None = None
+    ) -> list[Schedule]:
+        """Schedules by name, beginning after one; of one owner or of all, of one tenant or of all."""
+        found = await self._ask("list_schedules", limit=limit, after=after, owner=owner, tenant=tenant)
         return [schedule_of(row) for row in found]
 
     async def read_fires(self, names: Iterable[str], most: int) -> list[FireRecord]:
-        """The last fires of each schedule, newest first, with the states of their jobs."""
+        """The last fires of each schedule, newest first, with the states and the tenants of their jobs."""
         found = await self._ask_each("read_fires", [{"name": name, "most": most} for name in names])
         records = [_fire_record(row) for row in found]
         jobs = await self.read_many({item.job_id for item in records if item.job_id is not None})
-        states = {job.id: job.state for job in jobs}
-        return [item._replace(job_state=states.get(item.job_id or "")) for item in records]
+        known = {job.id: job for job in jobs}
+        return [_with_job(item, known.get(item.job_id or "")) for item in records]
 
 
 def schedule_of(row: rows.Row) -> Schedule:
@@ -191,6 +193,10 @@ def _fire_row(name: str, fire: Fire) -> dict[str, Any]:
         "count": fire.times,
         "job_id": fire.job.id if fire.job else None,
     }
+
+
+def _with_job(fire: FireRecord, job: JobRecord | None) -> FireRecord:
+    return fire if job is None else fire._replace(job_state=job.state, job_tenant=job.tenant)
 
 
 def _fire_record(row: rows.Row) -> FireRecord:

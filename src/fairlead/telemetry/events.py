@@ -282,6 +282,25 @@ class TypeQuarantined(Event):
 
 
 @dataclass(frozen=True, slots=True)
+class AlertRaised(Event):
+    """Something is wrong that somebody should know of; `about` is the pool, type, breaker or pause, if it is one's."""
+
+    code: str
+    about: str | None
+    severity: str
+    sentence: str
+    hint: str
+
+
+@dataclass(frozen=True, slots=True)
+class AlertCleared(Event):
+    """What an alert told of is over."""
+
+    code: str
+    about: str | None
+
+
+@dataclass(frozen=True, slots=True)
 class RetriesDelayed(Event):
     """A tenant has used up its retry budget: `delayed` retries wait for longer, the last of them `longest` seconds."""
 

@@ -8,6 +8,7 @@ from dataclasses import fields
 import structlog
 
 from fairlead.telemetry.events import (
+    AlertRaised,
     BreakerOpened,
     Event,
     JobStarted,
@@ -28,8 +29,9 @@ from fairlead.telemetry.events import (
 )
 
 _WARNINGS = (
-    BreakerOpened, LateExecution, LeadLost, LeaseEnded, ProcessEnded, PromoterBehind, RetriesDelayed, RetriesRefused,
-    ScheduleMissed, ServiceFailed, SettlementRefused, StoreAway, ThreadLost, TypeQuarantined, WorkerWorn,
+    AlertRaised, BreakerOpened, LateExecution, LeadLost, LeaseEnded, ProcessEnded, PromoterBehind, RetriesDelayed,
+    RetriesRefused, ScheduleMissed, ServiceFailed, SettlementRefused, StoreAway, ThreadLost,
+    TypeQuarantined, WorkerWorn,
 )  # fmt: skip
 _WORDS = re.compile(r"(?<!^)(?=[A-Z])")
 

@@ -3,6 +3,7 @@
 import contextlib
 import time
 from collections.abc import Callable, Mapping
+from typing import Any
 
 from fairlead.errors import StoreError
 from fairlead.ports.store import WORKER_HINT, Store
@@ -10,7 +11,7 @@ from fairlead.ports.store import WORKER_HINT, Store
 EVERY = 5.0
 IDLE = 15.0  # seconds; where there is nothing new to tell
 
-Figures = Mapping[str, int]
+Figures = Mapping[str, Any]
 
 
 class Reports:

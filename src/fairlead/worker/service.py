@@ -10,6 +10,7 @@ import uuid
 from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 from fairlead.client.wakeups import Waker
 from fairlead.config import Settings
@@ -18,6 +19,7 @@ from fairlead.core.pools import POOL, Pools
 from fairlead.core.recycle import is_worn
 from fairlead.core.settle import is_followed
 from fairlead.core.states import State
+from fairlead.core.workers import DRAINING, RESERVE
 from fairlead.errors import LeaseLost, StoreError
 from fairlead.handlers.spec import Registry
 from fairlead.ports.store import CONTROLS_HINT, EVERYONE, HEALTH_HINT, LIMITS_HINT, SCHEDULED_HINT, Store
@@ -54,7 +56,7 @@ STOP_GRACE = 2.0
 MOST_UNSETTLED = 5_000
 SOON = 60.0
 SUCCEEDED = State.SUCCEEDED
-DIRECTIONS = {"draining": None, "stopping": 0.0}  # the seconds that what runs may take, None as the settings say
+DIRECTIONS = {DRAINING: None, "stopping": 0.0}  # the seconds that what runs may take, None as the settings say
 WAITING = (State.RETRYING, State.SCHEDULED)
 
 
@@ -85,6 +87,7 @@ class Worker:
         self._stop_asked = False
         self._drain_until: float | None = None
         self._recycles = recycles
+        self._reserve = {RESERVE: list(reserve)} if reserve else {}
         self.is_worn = False
         self.is_dismissed = False
         self._pace = Pace()
@@ -133,6 +136,7 @@ class Worker:
         until = time.monotonic() + (self._settings.drain if drain is None else drain)
         self._drain_until = until if self._drain_until is None else min(until, self._drain_until)
         self._stop_asked = True
+        self.reports.hint("")
         self._alert()
 
     async def run(self) -> None:
@@ -172,6 +176,8 @@ class Worker:
         await self._store.register_worker(self.info, lease)
         self._clock.renewed(deadline_from(sent_at, lease))
         self._keep(self._clock)
+        if self._reserve:
+            self.reports.hint("")
         self.registered.set()
         self._telemetry.emit(WorkerStarted(self.info.id, self.info.pools, self.slots.size))
 
@@ -280,10 +286,11 @@ class Worker:
             self._telemetry.emit(WorkerWorn(self.info.id, lost))
             self.stop()
 
-    def _figures(self) -> dict[str, int]:
+    def _figures(self) -> dict[str, Any]:
         ended = {state.value: count for state, count in self._counts.items()}
         now = {"running": len(self.slots.running), "lost_threads": len(self.slots.lost)}
-        return {**ended, **now, "refused": self._settler.refused}
+        told = {DRAINING: 1} if self._stop_asked else {}
+        return {**ended, **now, "refused": self._settler.refused, **told, **self._reserve}
 
     def _follow(self, direction: str | None) -> None:
         """Do what an operator wants this worker to do."""

@@ -113,6 +113,13 @@ class Supervisor:
             if child is not None:
                 child.process.send_signal(number)
 
+    def why_not_ready(self) -> str | None:
+        """Why no work should be expected of it now, if that is so: it stops, or no worker process has registered."""
+        if self._stops_asked:
+            return "stopping"
+        registered = any(child is not None and child.clock is not None for child in self._children)
+        return None if registered else "no worker process is registered"
+
     async def run(self) -> int:
         """Work until stopped; returns the exit code."""
         self._keeper.start()

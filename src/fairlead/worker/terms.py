@@ -1,10 +1,8 @@
-"""On which terms a job runs: what its type declares, and where that says nothing, what its pool says."""
-
-from dataclasses import replace
+"""The terms on which jobs run (core.terms), remembered by type and pool until a pool is changed."""
 
 from fairlead.core.controls import Controls
-from fairlead.core.failure import Policies
 from fairlead.core.pools import POOL, Pools
+from fairlead.core.terms import TypeTerms, terms_in
 from fairlead.handlers.spec import HandlerSpec
 
 
@@ -13,24 +11,17 @@ class Terms:
 
     def __init__(self, controls: Controls) -> None:
         self._pools = Pools(controls)
-        self._known: dict[tuple[str, str], tuple[float | None, Policies]] = {}
+        self._known: dict[tuple[str, str], TypeTerms] = {}
 
     def follow(self, kinds: frozenset[str]) -> None:
         """Controls of these kinds have changed."""
         if POOL in kinds:
             self._known.clear()
 
-    def of(self, spec: HandlerSpec, pool: str) -> tuple[float | None, Policies]:
+    def of(self, spec: HandlerSpec, pool: str) -> TypeTerms:
         """For the jobs of a type in a pool."""
         key = (spec.name, pool)
         found = self._known.get(key)
         if found is None:
-            found = self._known[key] = self._find(spec, pool)
+            found = self._known[key] = terms_in(self._pools.get(pool), spec.timeout, spec.policies, spec.usual_retry)
         return found
-
-    def _find(self, spec: HandlerSpec, pool: str) -> tuple[float | None, Policies]:
-        settings = self._pools.get(pool)
-        timeout = settings.timeout if spec.timeout is None else spec.timeout
-        if not spec.usual_retry or settings.attempts is None:
-            return timeout, spec.policies
-        return timeout, spec.policies.but(replace(spec.retry, attempts=settings.attempts))

@@ -7,7 +7,6 @@ from pydantic import Field, model_validator
 from pydantic_core import from_json
 
 from fairlead.api.models.common import (
-    NUMBER_ONLY,
     EndpointName,
     Id,
     Incoming,
@@ -19,6 +18,7 @@ from fairlead.api.models.common import (
     Seconds,
     Text,
 )
+from fairlead.api.models.retry import Attempts, RetryPolicy
 from fairlead.core.callback import endpoint_named
 from fairlead.core.model import AttemptRecord, ErrorInfo, JobRecord
 from fairlead.core.progress import Progress
@@ -45,7 +45,9 @@ class JobSubmission(Incoming):
     idempotency_scope: Literal["active", "window", "forever"] = "active"
     idempotency_window: Seconds | None = None
     timeout: Annotated[float, Field(strict=True, gt=0, le=LONGEST_TIMEOUT)] | None = None
-    attempts: Annotated[int, Field(ge=1, le=1_000), NUMBER_ONLY] | None = None
+    attempts: Attempts | None = Field(None, description="How often it is tried, with the waits of its type.")
+    retry: RetryPolicy | None = Field(None, description="A policy of its own, instead of that of its type.")
+    exact: bool | None = Field(None, description="Keep a time more than an hour ahead to the second.")
     parent: Id | None = None
     callback: EndpointName | None = Field(None, description="The callback endpoint that is told how the job ends.")
 
@@ -55,6 +57,8 @@ class JobSubmission(Incoming):
             raise ValueError("run_in and run_at exclude each other; give one of them")
         if (self.idempotency_scope == "window") != (self.idempotency_window is not None):
             raise ValueError("idempotency_window goes with the scope window, and that scope needs it")
+        if self.attempts is not None and self.retry is not None:
+            raise ValueError("attempts and retry exclude each other; retry has attempts of its own")
         if self.idempotency_key is None and self.idempotency_scope != "active":
             raise ValueError("idempotency_scope needs an idempotency_key")
         return self
@@ -72,6 +76,8 @@ class JobSubmission(Incoming):
             idempotency_scope=self.idempotency_scope,
             idempotency_window=self.idempotency_window,
             timeout=self.timeout,
+            retry=None if self.retry is None else self.retry.policy(),
+            exact=self.exact,
             parent=self.parent,
             callback=self.callback,
             trace=trace,
@@ -101,8 +107,10 @@ class Submitted(Outgoing):
     tenant: str
     pool: str
     priority: PriorityWord
-    state: State
+    state: State | None = Field(description="Null where the job was shed.")
     duplicate: bool
+    shed: bool = Field(description="Not stored, never to run: the system is overloaded, and that is its policy.")
+    deferred: float | None = Field(description="Seconds that an overload has put it off; else null.")
     estimated_start: datetime | None = Field(description="Null where it cannot be told: no worker would take it now.")
 
 
@@ -206,8 +214,10 @@ class JobDocument(Outgoing):
 
 
 class JobDetail(JobDocument):
-    """A job with its runs and all that happened to it."""
+    """A job with its runs, the terms that it runs on, and all that happened to it."""
 
+    attempts_allowed: int | None = Field(description="How often it is tried; null where its type is not registered.")
+    timeout: float | None = Field(description="Seconds after which a run is stopped; null for never.")
     attempts: list[AttemptDocument]
     timeline: list[MomentDocument]
 

@@ -9,15 +9,17 @@ from pydantic import Field, StringConstraints
 from fairlead.api.models.common import Incoming, Name, Outgoing, Text
 from fairlead.control.keys import LONGEST_LIFE
 from fairlead.control.pauses import Paused
-from fairlead.control.submit import policies_of
 from fairlead.core.apikey import LEAST_RATE, MOST_NAME, MOST_RATE, ApiKey, Grant
 from fairlead.core.audit import AuditEntry
-from fairlead.core.failure import FailureClass
+from fairlead.core.failure import FailureClass, Policies
 from fairlead.core.model import JobType, WorkerRecord
 from fairlead.core.preview import timeline
+from fairlead.core.terms import TypeTerms
 from fairlead.core.verdict import Level
+from fairlead.core.workers import DRAINING, RESERVE, reserved
 
 MOST_STEPS = 20
+OR_BY_POOL = "Where the type declares nothing, as its pool is set now."
 CONTROL = r"\u0000-\u001f\u007f-\u009f\u2028\u2029"
 KeyName = Annotated[
     str,
@@ -32,9 +34,11 @@ class TypeDocument(Outgoing):
     version: int
     pool: str
     payload_schema: dict[str, Any]
-    settings: dict[str, Any]
+    settings: dict[str, Any] = Field(description="As the code declares them.")
+    timeout: float | None = Field(description=f"Seconds after which a run is stopped. {OR_BY_POOL}")
     retries: dict[str, list[float]] = Field(
-        description="By class of failure: seconds after which each attempt is expected, if each failed at once."
+        description="By class of failure: seconds after which each attempt is expected, if each failed at once. "
+        + OR_BY_POOL
     )
 
 
@@ -43,6 +47,7 @@ class AlertDocument(Outgoing):
 
     level: Level
     code: str
+    about: str | None = Field(description="The pool, type, breaker or pause; null where it is about the system.")
     sentence: str
     hint: str
 
@@ -69,6 +74,7 @@ class WorkerDocument(Outgoing):
     state: str
     live: bool
     lease_left: float
+    reserve: list[str] = Field(description="The tenants that it serves; it serves all where there are none.")
     report: dict[str, Any]
 
 
@@ -192,20 +198,20 @@ class KeyPage(Outgoing):
     cursor: str | None
 
 
-def type_document(job_type: JobType) -> TypeDocument:
-    """A type as it is shown."""
+def type_document(job_type: JobType, terms: TypeTerms) -> TypeDocument:
+    """A type as it is shown, with the terms in force for its new jobs."""
     return TypeDocument(
         name=job_type.name,
         version=job_type.version,
         pool=job_type.pool,
         payload_schema=dict(job_type.schema),
         settings=dict(job_type.settings),
-        retries=_retries(job_type),
+        timeout=terms.timeout,
+        retries=_retries(terms.policies),
     )
 
 
-def _retries(job_type: JobType) -> dict[str, list[float]]:
-    policies = policies_of(job_type)
+def _retries(policies: Policies) -> dict[str, list[float]]:
     steps = {failure.value: timeline(policies.of(failure))[:MOST_STEPS] for failure in FailureClass}
     return {name: [round(step.expected, 3) for step in found] for name, found in steps.items()}
 
@@ -225,7 +231,8 @@ def worker_document(record: WorkerRecord) -> WorkerDocument:
         state=record.state if record.live else "lost",
         live=record.live,
         lease_left=round(max(0.0, record.lease_left), 3),
-        report=dict(record.report),
+        reserve=list(reserved(record)),
+        report={name: value for name, value in record.report.items() if name not in (DRAINING, RESERVE)},
     )
 
 

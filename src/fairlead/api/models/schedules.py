@@ -5,8 +5,9 @@ from typing import Annotated, Any
 
 from pydantic import Field, StringConstraints
 
-from fairlead.api.models.common import TEXT_PATTERN, Incoming, Name, Outgoing, PriorityWord, Seconds, Text
+from fairlead.api.models.common import TEXT_PATTERN, EndpointName, Incoming, Name, Outgoing, PriorityWord, Seconds, Text
 from fairlead.api.models.jobs import LONGEST_TIMEOUT, value_of
+from fairlead.api.models.retry import RetryPolicy
 from fairlead.core.schedule import CatchUp, Overlap, PastFire, ScheduleRecord
 from fairlead.handlers.recurring import Terms
 
@@ -71,6 +72,8 @@ class ScheduleTerms(Incoming):
     priority: PriorityWord | None = None
     pool: Name | None = None
     timeout: Annotated[float, Field(strict=True, gt=0, le=LONGEST_TIMEOUT)] | None = None
+    retry: RetryPolicy | None = Field(None, description="A policy for its jobs, instead of that of their type.")
+    callback: EndpointName | None = Field(None, description="The callback endpoint that is told how its jobs end.")
     overlap: Overlap | None = None
     catch_up: CatchUp | None = None
     catch_up_window: Seconds | None = None
@@ -80,6 +83,8 @@ class ScheduleTerms(Incoming):
     def terms(self) -> Terms:
         """The terms that are given."""
         given = self.model_dump(include=set(Terms.__annotations__), exclude_none=True)
+        if self.retry is not None:
+            given["retry"] = self.retry.policy()
         terms: Any = given
         return terms  # type: ignore[no-any-return]
 

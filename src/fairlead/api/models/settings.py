@@ -106,6 +106,7 @@ class PoolChange(Reasoned):
     concurrency: Slots | None = None
     estimate: Span | None = None
     wait: Span | None = None
+    depth: Waiting | None = None
     attempts: Attempts | None = None
     timeout: Span | None = None
     lease: LeaseSpan | None = None

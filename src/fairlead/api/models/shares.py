@@ -4,6 +4,8 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
+from pydantic import Field
+
 from fairlead.api.models.common import Outgoing
 from fairlead.control.tenants import TenantBounds, TenantState
 from fairlead.core.budget import RetryBudget
@@ -105,6 +107,7 @@ class PoolSettings(Outgoing):
     longest: float | None
     concurrency: int | None
     wait: float | None
+    depth: int | None = Field(description="How many of its jobs should be ready; more for five minutes is an alert.")
     estimate: float
     attempts: int | None
     timeout: float | None
@@ -189,6 +192,7 @@ def pool_settings(pool: Pool, version: int) -> PoolSettings:
         longest=pool.longest,
         concurrency=pool.concurrency,
         wait=pool.wait,
+        depth=pool.depth,
         estimate=pool.estimate,
         attempts=pool.attempts,
         timeout=pool.timeout,

@@ -78,7 +78,7 @@ class ViewDocument(LookDocument):
 
 def look_document(look: TypeLook, is_bound: bool) -> LookDocument:
     """A type as it is listed."""
-    shown = type_document(look.type).model_dump()
+    shown = type_document(look.type, look.terms).model_dump()
     bars = None if is_bound else [BarDocument(**bar._asdict()) for bar in look.bars]
     return LookDocument(**shown, place=look.place, runs=None if is_bound else _spread(look.runs), histogram=bars)
 

@@ -102,7 +102,7 @@ async def count_dead(
 async def show_dead(job_id: JobId, caller: Reader) -> JobDetail:
     """A dead job with its runs and what operators did with it; it need not be dead any more."""
     await caller.job(job_id)
-    return detail(await use_cases.show(caller.store, job_id))
+    return await detail(caller, await use_cases.show(caller.store, job_id))
 
 
 @router.patch("/{job_id}", responses=answers(404, 409, 413))

@@ -6,7 +6,7 @@ from typing import Annotated
 from fastapi import APIRouter, Query
 
 from fairlead.api.answers import answers
-from fairlead.api.caller import Overseer
+from fairlead.api.caller import Reader
 from fairlead.api.endpoint import Endpoint
 from fairlead.api.models.common import TEXT_PATTERN
 from fairlead.api.models.fires import Fires
@@ -26,7 +26,7 @@ Count = Annotated[int, Query(ge=1, le=MOST)]
 
 
 @router.get("", responses=answers())
-async def next_fires(caller: Overseer, expression: Expression, tz: Zone = "UTC", count: Count = 5) -> Fires:
+async def next_fires(caller: Reader, expression: Expression, tz: Zone = "UTC", count: Count = 5) -> Fires:
     """The next times of an expression in a time zone."""
     found = fires_of(timetable(expression, tz), await caller.store.now(), count)
     return Fires(fires=[datetime.fromtimestamp(at, UTC) for at in found])

@@ -46,23 +46,26 @@ from fairlead.control.dead_letters import DeadLetter, show
 from fairlead.control.outlook import explain_job
 from fairlead.control.submit import prepare
 from fairlead.core.cancel import GRACE, MOST_GRACE
-from fairlead.core.model import Enqueued, JobFilter, NewJob, Priority, instant
-from fairlead.core.states import State
+from fairlead.core.model import Enqueued, JobFilter, NewJob, Priority
+from fairlead.core.states import PENDING, State
 from fairlead.core.trace import parse_traceparent
 from fairlead.errors import FairleadError, JobNotFound
 
 submissions = APIRouter(prefix="/v1/jobs", tags=["jobs"], route_class=DirectEndpoint)
 router = APIRouter(prefix="/v1/jobs", tags=["jobs"], route_class=Endpoint)
 
+SHED = {"model": Submitted, "description": "The job was shed: it is not stored and never runs."}
 Traceparent = Annotated[str | None, Header(description="The W3C trace context that the job belongs to.")]
 
 
-@submissions.post("", status_code=202, response_model=Submitted, responses=answers(409, 413, 415))
+@submissions.post("", status_code=202, response_model=Submitted, responses={**answers(409, 413, 415), 200: SHED})
 async def submit_job(wanted: JobSubmission, request: Request, caller: Submitter) -> Response:
     """Submit one job; it is durable when the answer comes."""
     job = await _prepare(caller, wanted, parse_traceparent(request.headers.get("traceparent")))
     (became,) = await caller.service.client.submit([job])
     document = await _submitted(caller, job, became)
+    if became.shed:
+        return answer(200, document)
     return answer(202, document, {"Location": f"{request.scope.get('root_path', '')}/v1/jobs/{became.id}"})
 
 
@@ -74,9 +77,7 @@ async def submit_jobs(wanted: BatchSubmission, request: Request, caller: Submitt
     jobs = [item for item in prepared if isinstance(item, NewJob)]
     became = iter(await caller.service.client.submit(jobs) if jobs else [])
     results = [
-        {"status": 202, "job": await _submitted(caller, item, next(became)), "problem": None}
-        if isinstance(item, NewJob)
-        else item.model_dump()
+        await _result(caller, item, next(became)) if isinstance(item, NewJob) else item.model_dump()
         for item in prepared
     ]
     return answer(200, {"results": results})
@@ -154,7 +155,7 @@ async def read_job(
 ) -> Response:
     """A job with its result or error, its runs, and all that happened to it."""
     await caller.job(job_id)
-    return tagged(answer(200, detail(await show(caller.store, job_id))), if_none_match)
+    return tagged(answer(200, await detail(caller, await show(caller.store, job_id))), if_none_match)
 
 
 @router.delete("/{job_id}", responses=answers(404, 409))
@@ -203,14 +204,17 @@ async def explain(job_id: JobId, caller: Reader) -> ExplanationDocument:
         state=explanation.state,
         summary=explanation.summary,
         reasons=reasons,
-        estimated_start=instant(explanation.expected_start),
+        estimated_start=explanation.estimated_start,
     )
 
 
-def detail(found: DeadLetter) -> JobDetail:
-    """A job with its runs and all that happened to it."""
+async def detail(caller: Caller, found: DeadLetter) -> JobDetail:
+    """A job with its runs, its terms and all that happened to it."""
+    terms = await caller.service.catalog.terms(found.record)
     return JobDetail(
         **job_fields(found.record),
+        attempts_allowed=terms.attempts,
+        timeout=terms.timeout,
         attempts=[attempt_document(attempt) for attempt in found.attempts],
         timeline=[moment_document(moment) for moment in found.timeline()],
     )
@@ -232,24 +236,33 @@ async def _attempt(caller: Caller, wanted: JobSubmission, trace: str | None) -> 
         return BatchResult(status=problem.status_code, problem=problem.document())
 
 
+async def _result(caller: Caller, job: NewJob, became: Enqueued) -> dict[str, Any]:
+    status = 200 if became.shed else 202
+    return {"status": status, "job": await _submitted(caller, job, became), "problem": None}
+
+
 async def _submitted(caller: Caller, job: NewJob, became: Enqueued) -> dict[str, Any]:
-    """What is said of an accepted job; of one that was there before, as it is now."""
-    lane, state, pool, priority = job.lane, job.state, job.lane.pool, job.lane.priority
+    """What is said of an accepted job; of one that was there before, as it is now; a shed one has no state."""
+    lane, state, pool, priority, run_at = job.lane, job.state, job.lane.pool, job.lane.priority, job.run_at
     if became.duplicate:
         record = await caller.store.read(became.id)
         if record is None:
             raise JobNotFound(f"job {became.id} held the idempotency key and was removed meanwhile; submit again")
         lane = lane._replace(type=record.type, pool=record.pool, priority=record.priority)
-        state, pool, priority = record.state, record.pool, record.priority
-    start = await caller.service.outlook.expected_start(lane, job.delay, job.run_at)
+        state, pool, priority, run_at = record.state, record.pool, record.priority, record.run_at.timestamp()
+    start = None
+    if not became.shed and state in PENDING:
+        start = await caller.service.outlook.expected_start(lane, job.delay, run_at)
     return {
         "id": became.id,
         "type": lane.type,
         "tenant": lane.tenant,
         "pool": pool,
         "priority": priority.word,
-        "state": state.value,
+        "state": None if became.shed else state.value,
         "duplicate": became.duplicate,
+        "shed": became.shed,
+        "deferred": job.deferred,
         "estimated_start": None if start is None else datetime.fromtimestamp(start, UTC),
     }
 

@@ -6,5 +6,6 @@ from schedule as s
 where s.shard = :shard
     and (:after::text is null or s.name > :after::text)
     and (:owner::text is null or s.owner = :owner::text)
+    and (:tenant::text is null or s.tenant = :tenant::text)
 order by s.name
 limit :limit

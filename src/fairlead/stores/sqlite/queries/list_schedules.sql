@@ -6,5 +6,6 @@ from schedule as s
 where s.shard = :shard
     and (:after is null or s.name > :after)
     and (:owner is null or s.owner = :owner)
+    and (:tenant is null or s.tenant = :tenant)
 order by s.name
 limit :limit

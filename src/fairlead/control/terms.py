@@ -1,0 +1,40 @@
+"""On which terms a job runs, as far as what is stored tells: how often it is tried, and when a run is stopped."""
+
+from typing import NamedTuple
+
+from fairlead.control.submit import policies_of, pools_of
+from fairlead.core.failure import Policies
+from fairlead.core.model import JobRecord, JobType
+from fairlead.core.pools import Pools
+from fairlead.core.terms import terms_in
+from fairlead.errors import ConfigError
+from fairlead.handlers.options import overridden
+from fairlead.ports.store import Store
+
+
+class JobTerms(NamedTuple):
+    """What the job, its type or its pool says, in this order; None where nothing is known, or there is no timeout."""
+
+    attempts: int | None
+    timeout: float | None
+
+
+async def job_terms(store: Store, job: JobRecord) -> JobTerms:
+    """The terms of a job, by what is registered and set now."""
+    types = {job_type.name: job_type for job_type in await store.job_types()}
+    return terms_of(job, types.get(job.type), await pools_of(store))
+
+
+def terms_of(job: JobRecord, job_type: JobType | None, pools: Pools) -> JobTerms:
+    """The terms of a job of a type, by the pools as they are set now."""
+    pool = pools.get(job.pool)
+    if job_type is None:
+        return JobTerms(None, overridden(job.options, pool.timeout, Policies())[0])
+    settings = job_type.settings
+    try:
+        declared = policies_of(job_type)
+    except (ConfigError, TypeError):  # a newer version has registered it, in words that are not known here
+        return JobTerms(None, settings.get("timeout"))
+    terms = terms_in(pool, settings.get("timeout"), declared, bool(settings.get("usual_retry")))
+    timeout, policies = overridden(job.options, *terms)
+    return JobTerms(policies.application.attempts, timeout)
