@@ -1,5 +1,6 @@
 """Setting at run time over HTTP: tenants, pools, limits, backpressure, retry budgets and schedules."""
 
+import asyncio
 from typing import Any
 
 import httpx2
@@ -76,11 +77,13 @@ async def test_a_pool_is_changed_made_and_reset(any_api: Api) -> None:
     api = any_api
     assert (await done(api, "PATCH", "/v1/pools/short", {"wait": 3.0}))["wait"] == 3.0
     changed = await api.call(
-        "PATCH", "/v1/pools/short", json={"concurrency": 4, "longest": None, "attempts": 7, "timeout": 30.0}
+        "PATCH",
+        "/v1/pools/short",
+        json={"concurrency": 4, "longest": None, "attempts": 7, "timeout": 30.0, "lease": 9.0},
     )
     assert {**changed.json(), "version": 0} == {
         "name": "short", "longest": None, "concurrency": 4, "wait": 3.0, "depth": None, "estimate": 10.0,
-        "beside_others_only": False, "attempts": 7, "timeout": 30.0, "version": 0,
+        "beside_others_only": False, "attempts": 7, "timeout": 30.0, "lease": 9.0, "version": 0,
     }  # fmt: skip
     replaced = await done(api, "PUT", "/v1/pools/short", {"concurrency": 5}, If_Match=changed.headers["etag"])
     assert (replaced["longest"], replaced["concurrency"], replaced["wait"]) == (1.0, 5, 0.5)
@@ -140,6 +143,20 @@ async def test_a_bound_that_was_set_refuses_submissions(api: Api) -> None:
     body = {"type": "mail", "payload": {"to": "ann"}, "tenant": "acme"}
     answer = await api.call("POST", "/v1/jobs", json=body)
     assert (answer.status_code, answer.json()["code"]) == (429, "TENANT_QUEUE_FULL")
+    assert int(answer.headers["retry-after"]) >= 1
+
+
+async def test_every_refusal_has_a_code_says_when_to_come_again_and_is_counted(api: Api) -> None:
+    body = {"type": "mail", "payload": {"to": "ann"}}
+    await done(api, "PUT", "/v1/backpressure/rates/tenant/bob", {"rate": 0.01, "burst": 1})
+    await done(api, "POST", "/v1/jobs", {**body, "tenant": "bob"})
+    answer = await api.call("POST", "/v1/jobs", json={**body, "tenant": "bob"})
+    assert (answer.status_code, answer.json()["code"]) == (429, "TENANT_RATE_LIMIT_EXCEEDED")
+    assert 90 <= int(answer.headers["retry-after"]) <= 101
+    async with asyncio.timeout(60):  # the store is told in the background
+        while not (counts := (await done(api, "GET", "/v1/backpressure"))["counts"]):  # noqa: ASYNC110
+            await asyncio.sleep(0.01)
+    assert counts == [{"tenant": "bob", "code": "TENANT_RATE_LIMIT_EXCEEDED", "jobs": 1}]
 
 
 async def test_a_retry_budget_is_set_and_reset(any_api: Api) -> None:

@@ -36,14 +36,17 @@ def test_a_refused_submission_says_so_and_counts(run: Run, shop: Shop) -> None:
     result = run("enqueue", "greet", '{"name": "ada"}', *url)
     assert result.exit_code == 1
     assert "TENANT_QUEUE_FULL" in result.stderr
+    told = json.loads(run("enqueue", "greet", '{"name": "ada"}', "--json", *url).stderr)["error"]
+    assert (told["code"], told["retry_after"] > 0) == ("TENANT_QUEUE_FULL", True)
     (count,) = json.loads(run("backpressure", "list", "--json", *url).stdout)["counts"]
-    assert count == {"tenant": "default", "code": "TENANT_QUEUE_FULL", "jobs": 1}
+    assert count == {"tenant": "default", "code": "TENANT_QUEUE_FULL", "jobs": 2}
 
 
 @pytest.mark.parametrize(
     "arguments",
     [
-        "depth pool short --waiting 1", "depth tenant acme", "depth tenant acme --waiting 1 --remove",
+        "depth pool short --waiting 1", "depth tier gold --waiting 1", "rate tier gold --rate 1/s",
+        "depth tenant acme", "depth tenant acme --waiting 1 --remove",
         "depth tenant acme --remove", "rate tenant acme --rate often", "overload --waiting 1 --action panic",
     ],
 )  # fmt: skip

@@ -60,11 +60,24 @@ def test_pools_are_listed_and_changed(run: Run, shop: Shop) -> None:
     database = ("--database", shop.url)
     assert "beside others" in run("pools", "list", *database).stdout
     assert (
-        run("pools", "set", "long", "--concurrency", "7", "--longest", "2h", "--attempts", "4", *database).exit_code
+        run(
+            "pools",
+            "set",
+            "long",
+            "--concurrency",
+            "7",
+            "--longest",
+            "2h",
+            "--attempts",
+            "4",
+            "--lease",
+            "5m",
+            *database,
+        ).exit_code
         == 0
     )
     listed = json.loads(run("pools", "list", "--json", *database).stdout)
     long = next(pool for pool in listed["pools"] if pool["pool"] == "long")
     assert (long["concurrency"], long["longest"], long["concurrency_beside_others_only"]) == (7, 7200.0, False)
-    assert (long["attempts"], long["timeout"]) == (4, None)
+    assert (long["attempts"], long["timeout"], long["lease"]) == (4, None, 300.0)
     assert run("pools", "reset", "long", *database).exit_code == 0

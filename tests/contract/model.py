@@ -178,7 +178,7 @@ class ModelStore:
     def renew(self, owners: Iterable[str], seconds: float) -> set[str]:
         """Whose lease was extended."""
         renewed = {owner for owner in owners if self.live(owner)}
-        self.workers.update(dict.fromkeys(renewed, self.now + seconds))
+        self.workers.update({owner: max(self.workers[owner], self.now + seconds) for owner in renewed})
         return renewed
 
     def expire(self, owners: Iterable[str]) -> None:

@@ -61,6 +61,16 @@ async def test_renewal_extends_from_now(world: World) -> None:
     assert await lease_left(world.store) == {lease.owner: 30}
 
 
+async def test_a_renewal_never_shortens_a_lease(world: World) -> None:
+    """The worker may not know yet that it wants a shorter one: until the end of the old one it relies on that."""
+    lease, book = await world.worker(30), world.lease_book()
+    assert await asyncio.to_thread(book.renew, [lease.owner], 5.0) == {lease.owner}
+    assert await lease_left(world.store) == {lease.owner: 30}
+    world.advance(28)
+    assert await asyncio.to_thread(book.renew, [lease.owner], 5.0) == {lease.owner}
+    assert await lease_left(world.store) == {lease.owner: 5}
+
+
 async def test_a_lease_that_is_over_cannot_be_renewed(world: World) -> None:
     lease, book = await world.worker(30), world.lease_book()
     world.advance(30)
@@ -69,7 +79,7 @@ async def test_a_lease_that_is_over_cannot_be_renewed(world: World) -> None:
 
 
 async def test_of_many_only_the_unexpired_are_renewed(world: World) -> None:
-    short, long, untouched = await world.worker(10), await world.worker(60), await world.worker(60)
+    short, long, untouched = await world.worker(10), await world.worker(40), await world.worker(60)
     book, missing = world.lease_book(), str(uuid4())
     world.advance(20)
     assert await asyncio.to_thread(book.renew, [short.owner, long.owner, missing], 30.0) == {long.owner}

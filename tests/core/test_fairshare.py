@@ -270,6 +270,43 @@ def test_workers_that_exchange_their_charges_divide_by_weight_together(steps: li
         assert abs(turns[name] - total * share) <= 5
 
 
+def test_workers_that_know_the_same_choose_different_tenants() -> None:
+    """Else one tenant would get a long job of each worker at once, and then nothing for as many turns."""
+    book, queues = Book(), [FairQueue() for _ in range(4)]
+    for number, queue in enumerate(queues):
+        queue.differ(f"worker-{number}")
+        queue.update([active(f"t{number}") for number in range(100)])
+    for number in range(400):
+        turns_of(queues[number % 4], 1)
+        for queue in queues:
+            queue.hear(book.exchange(queue.tell()))
+    firsts = [set(turns_of(queue, 1)) for queue in queues]
+    assert len(set.union(*firsts)) >= 3
+
+
+def test_who_just_became_busy_is_first_at_every_worker() -> None:
+    for number in range(20):
+        queue = FairQueue()
+        queue.differ(f"worker-{number}")
+        queue.update([active(f"t{index}") for index in range(10)])
+        turns_of(queue, 37)
+        queue.add(active("late"))
+        assert turns_of(queue, 1) == {"late": 1}
+
+
+@given(st.integers(1, 40), st.lists(st.integers(1, 5), min_size=2, max_size=6))
+def test_a_worker_that_differs_divides_as_evenly(free: int, weights: list[int]) -> None:
+    """Nobody is ever further from its part than without that, by more than the part of a job it is put back."""
+    tenants = [Tenant(f"t{index}", weight=float(weight)) for index, weight in enumerate(weights)]
+    queue = queue_of(*tenants)
+    queue.differ("worker")
+    turns: Counter[str] = Counter()
+    for _ in range(20):
+        turns.update(turns_of(queue, free))
+        for tenant, weight in zip(tenants, weights, strict=True):
+            assert abs(turns[tenant.name] - sum(turns.values()) * weight / sum(weights)) <= len(weights)
+
+
 def test_of_many_tenants_few_share_a_claim_and_all_get_the_same_in_the_end() -> None:
     queue = FairQueue()
     queue.update([active(f"t{number}") for number in range(200)])

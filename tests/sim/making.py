@@ -53,8 +53,8 @@ def backlogged(
     """Tenants of mixed weights that always have work, one of each duration, all others of the longest.
 
     The shorter its jobs, the less weight a tenant has, which keeps their number small. It is measured for `window`
-    times the longest mean, and workers look, tell and claim in proportion to it: what they know of each other is as
-    old, in jobs, as it would be with short ones.
+    times the longest mean, and workers tell and claim in proportion to it: what they know of each other is as old, in
+    jobs, as it would be with short ones. They seldom look which lanes have work, since all have, always.
     """
     longest = max(durations)
     plans = [
@@ -62,7 +62,7 @@ def backlogged(
         for number in range(len(durations))
     ]
     plans[-1] |= {"count": tenants - len(durations) + 1, "weight": [1, 2, 3, 5]}
-    pool = {"workers": workers, "view": longest / 40, "tell": longest / 40, "claim_gap": min(durations) / 20}
+    pool = {"workers": workers, "view": longest, "tell": longest / 40, "claim_gap": min(durations) / 20}
     return scenario(
         plans,
         {f"t{number}": {"kind": "lognormal", "mean": mean, "sigma": 0.5} for number, mean in enumerate(durations)},

@@ -1,61 +1,109 @@
-"""The keeper of leases, over a book that fails."""
+"""Whose lease is renewed for how long, and how often."""
 
+import asyncio
 import threading
 from collections.abc import Sequence
 
 import pytest
 
-from fairlead.errors import StoreUnavailable
+import fairlead
+from fairlead.control.audit import Operator
+from fairlead.control.pools import set_pool
 from fairlead.worker.lease import KeeperThread, LeaseClock, boot_time
+from tests.worker.support import until
 
-HEARTBEAT = 600.0
+ADA = Operator("ada", "machines go away often")
 
 
 class Book:
-    """A lease book whose first renewals fail."""
+    """Notes what is renewed."""
 
-    def __init__(self, *failures: Exception) -> None:
-        self.failures = list(failures)
+    def __init__(self) -> None:
+        self.renewals: list[tuple[set[str], float]] = []
         self.renewed = threading.Event()
 
     def renew(self, worker_ids: Sequence[str], lease: float) -> set[str]:
-        """Fail, or renew."""
-        if self.failures:
-            raise self.failures.pop(0)
+        self.renewals.append((set(worker_ids), lease))
         self.renewed.set()
         return set(worker_ids)
 
     def expire(self, worker_ids: Sequence[str]) -> None:
-        """Nobody asks for it here."""
+        """Nobody dies here."""
 
     def close(self) -> None:
-        """Nothing to give back."""
+        """Nothing is open."""
 
 
-@pytest.mark.parametrize("failure", [StoreUnavailable("away"), ValueError("a defect")])
-def test_a_renewal_that_failed_is_tried_again_much_sooner(failure: Exception) -> None:
-    book = Book(failure, failure)
-    keeper = KeeperThread(book, lease=3.0, heartbeat=0.2)
-    clock = LeaseClock("worker", boot_time() + 3.0)
+def test_each_lease_is_renewed_for_as_long_as_its_worker_wants() -> None:
+    book = Book()
+    keeper = KeeperThread(book, heartbeat=10.0)
+    clocks = [LeaseClock(name, boot_time(), lease) for name, lease in (("a", 30.0), ("b", 5.0), ("c", 30.0))]
+    for clock in clocks:
+        keeper.keep(clock)
+    keeper.beat()
+    assert sorted(book.renewals, key=lambda renewal: renewal[1]) == [({"b"}, 5.0), ({"a", "c"}, 30.0)]
+    left = [clock.deadline - boot_time() for clock in clocks]
+    assert left == pytest.approx([27.0, 4.5, 27.0], abs=1.0)
+
+
+def test_who_wants_a_shorter_lease_keeps_what_it_was_granted() -> None:
+    keeper = KeeperThread(Book(), heartbeat=10.0)
+    clock = LeaseClock("a", boot_time() + 27.0, 30.0)
     keeper.keep(clock)
+    clock.want(5.0)
+    keeper.beat()
+    assert clock.deadline - boot_time() == pytest.approx(27.0, abs=1.0)
+
+
+def test_a_new_lease_does_not_wait_for_the_next_heartbeat() -> None:
+    """It may be shorter than that."""
+    book = Book()
+    keeper = KeeperThread(book, heartbeat=1000.0)
     keeper.start()
     try:
-        assert book.renewed.wait(20), "the thread has ended"
+        keeper.keep(LeaseClock("a", boot_time() + 1000.0, 1000.0))
+        assert book.renewed.wait(60)
+        book.renewed.clear()
+        keeper.keep(LeaseClock("b", boot_time() + 0.9, 1.0))
+        assert book.renewed.wait(60)
+        book.renewed.clear()
+        assert book.renewed.wait(60), "a third of the shortest lease is long over"
     finally:
         keeper.stop()
-    assert clock.over() is None
 
 
-def test_a_lease_that_could_not_be_renewed_says_why() -> None:
-    keeper = KeeperThread(Book(StoreUnavailable("the disk is full")), lease=3.0, heartbeat=1.0)
-    clock, heard = LeaseClock("worker", boot_time() - 1.0), list[str | None]()
-    keeper.keep(clock, lambda changed: heard.append(changed.trouble))
-    keeper.beat()
-    assert heard == ["the disk is full"], "a supervisor passes it on"
-    assert clock.over() == "it could not be renewed in time: the disk is full"
+def test_a_keeper_elsewhere_is_told_what_is_wanted() -> None:
+    clock, told = LeaseClock("a", boot_time(), 30.0), list[float]()
+    clock.wants = told.append
+    clock.want(30.0)
+    clock.want(5.0)
+    assert (told, clock.lease) == ([5.0], 5.0)
 
 
-def test_a_failed_renewal_shortens_the_pause_and_a_good_one_does_not() -> None:
-    keeper = KeeperThread(Book(StoreUnavailable("away")), lease=3 * HEARTBEAT, heartbeat=HEARTBEAT)
-    keeper.keep(LeaseClock("worker", boot_time() + 3 * HEARTBEAT))
-    assert (keeper.beat(), keeper.beat()) == (False, True)
+async def test_a_worker_follows_the_leases_of_its_pools() -> None:
+    app = fairlead.App("sqlite:///:memory:")
+    async with app:
+        store = (await app.client()).store
+        await set_pool(store, "short", {"lease": 90.0}, ADA)
+        async with app.worker(pools=("short",)) as worker:
+            assert worker._clock.lease == 90.0
+            (record,) = await store.workers()
+            assert 60.0 < record.lease_left <= 90.0
+            await set_pool(store, "short", {"lease": 20.0}, ADA)
+            await until(lambda: worker._clock.lease == 20.0, "the new lease")
+
+
+async def test_a_worker_without_a_free_slot_follows_too() -> None:
+    app, started, end = fairlead.App("sqlite:///:memory:"), asyncio.Event(), asyncio.Event()
+
+    @app.handler("work")
+    async def work() -> None:
+        started.set()
+        await end.wait()
+
+    async with app, app.worker(concurrency=1) as worker:
+        await work.enqueue()
+        await started.wait()
+        await set_pool((await app.client()).store, "short", {"lease": 20.0}, ADA)
+        await until(lambda: worker._clock.lease == 20.0, "the new lease")
+        end.set()

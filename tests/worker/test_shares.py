@@ -140,3 +140,13 @@ async def test_what_waits_and_what_ran_comes_to_the_ledger(store_url: str) -> No
         assert lines["busy"].entitled == pytest.approx(lines["busy"].delivered)
         assert "idle" not in lines
         assert {count.type for count in await store.run_counts(3600.0)} == {"nap"}
+
+
+async def test_each_worker_has_an_order_of_its_own() -> None:
+    """Two that know the same put the same tenants back by different parts of a job."""
+    parts = []
+    for _ in range(2):
+        app = fairlead.App("sqlite:///:memory:")
+        async with app, app.worker() as worker:
+            parts.append(worker._claimer.queue._account("short", "acme").spread)
+    assert 0 < parts[0] != parts[1] > 0

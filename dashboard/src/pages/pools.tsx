@@ -14,6 +14,7 @@ interface PoolSettings {
   depth: number | null;
   attempts: number | null;
   timeout: number | null;
+  lease: number | null;
   estimate: number;
   version: number;
 }
@@ -106,12 +107,13 @@ function fieldsOf(settings?: PoolSettings): Field[] {
     { name: "depth", label: "Jobs that should be ready at most", kind: "number", value: settings?.depth ?? null, min: 0, hint: "More of them for five minutes are an alert. Empty: any number." },
     { name: "attempts", label: "Attempts of jobs whose type declares none", kind: "number", value: settings?.attempts ?? null, min: 1, hint: "Empty: as the type's policy says." },
     { name: "timeout", label: "Seconds after which runs without a timeout are stopped", kind: "number", value: settings?.timeout ?? null, min: 0, hint: "Empty: never." },
+    { name: "lease", label: "Seconds after which jobs of a dead worker are run by others", kind: "number", value: settings?.lease ?? null, min: 1, max: 3600, hint: "A worker has the shortest lease of its pools. Empty: the setting of that name." },
     { name: "estimate", label: "Seconds that a job of a new type is charged at first", kind: "number", value: settings?.estimate ?? null, min: 0 },
   ];
 }
 
 function bodyOf(values: Values, reason: string) {
-  const given = Object.fromEntries(["concurrency", "longest", "wait", "depth", "estimate", "attempts", "timeout"].map((name) => [name, numberOf(values[name])]));
+  const given = Object.fromEntries(["concurrency", "longest", "wait", "depth", "estimate", "attempts", "timeout", "lease"].map((name) => [name, numberOf(values[name])]));
   return { ...given, reason: textOf(reason) };
 }
 

@@ -31,7 +31,7 @@ async def running_workers(
     command = child_command(APP, ("short",), concurrency, log_jobs=False)
     store = make_store(url)
     await store.open()
-    supervisor = Supervisor(command, processes, make_lease_book(url), settings.lease, settings.heartbeat, telemetry)
+    supervisor = Supervisor(command, processes, make_lease_book(url), settings.heartbeat, telemetry)
     try:
         async with hosted_services(store, settings, telemetry):
             own = {TYPES_VARIABLE: str(types), FOLDER_VARIABLE: counters}

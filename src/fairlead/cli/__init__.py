@@ -53,7 +53,7 @@ class Commands(TyperGroup):
         except KeyboardInterrupt:
             raise typer.Exit(output.INTERRUPTED_EXIT) from None
         except FairleadError as error:
-            output.report_error(error.code, str(error), as_json)
+            output.report_error(error.code, str(error), as_json, getattr(error, "retry_after", None))
             raise typer.Exit(output.exit_code(error)) from error
         except UsageError as error:
             output.report_error(output.USAGE_CODE, _usage(error), as_json)

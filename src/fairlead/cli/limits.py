@@ -104,6 +104,12 @@ def _print_change(scope: str, name: str, as_json: bool, done: str) -> None:
         show(f"the limit of {plain(scope)} {plain(name)} is {done}")
 
 
+def _concurrent(item: LimitInForce) -> str:
+    if item.concurrent is None:
+        return "unlimited" if item.rate is None else "-"
+    return str(item.concurrent)
+
+
 def _print_limits(found: Sequence[LimitInForce]) -> None:
     listing = table(scope=True, name=True, running=True, concurrent=True, rate=True, tokens=True, set_by=True)
     for item in found:
@@ -111,7 +117,7 @@ def _print_limits(found: Sequence[LimitInForce]) -> None:
             cell(item.scope),
             cell(item.name),
             cell("each" if item.each else str(item.running)),
-            cell("-" if item.concurrent is None else str(item.concurrent)),
+            cell(_concurrent(item)),
             cell("-" if item.rate is None else f"{item.rate:g}/s, burst {item.burst:g}"),
             cell("-" if item.tokens is None else f"{item.tokens:.1f}"),
             cell(item.set_by),

@@ -224,11 +224,12 @@ def exit_code(error: FairleadError) -> int:
     return next(code for kind, code in EXIT_CODES if isinstance(error, kind))
 
 
-def report_error(code: str, message: str, as_json: bool) -> None:
-    """One line on standard error, for a person or as JSON."""
+def report_error(code: str, message: str, as_json: bool, retry_after: float | None = None) -> None:
+    """One line on standard error, for a person or as JSON; what may be tried again says after how many seconds."""
     line = re.sub(r"\s*\n\s*", " ", message.strip())
     if as_json:
-        typer.echo(json.dumps({"error": {"code": code, "message": line}}), err=True)
+        wait = {} if retry_after is None else {"retry_after": round(retry_after, 3)}
+        typer.echo(json.dumps({"error": {"code": code, "message": line, **wait}}), err=True)
     else:
         show(Text.assemble(("error: ", "bold red"), plain(line), (f" [{code}]", "dim")), error=True, wrap=False)
 

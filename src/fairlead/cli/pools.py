@@ -33,14 +33,22 @@ def list_pools(database: Database = None, as_json: Json = False) -> None:
         show_json({"pools": [_document(pool) for pool in found], "moved": moved})
         return
     listing = table(
-        pool=True, longest=True, concurrency=True, estimate=True, wait=True, depth=True, attempts=True, timeout=True
+        pool=True,
+        longest=True,
+        concurrency=True,
+        estimate=True,
+        wait=True,
+        depth=True,
+        attempts=True,
+        timeout=True,
+        lease=True,
     )
     for pool in found:
         concurrency = "" if pool.concurrency is None else f"{pool.concurrency}{' beside others' * pool.shared_only}"
         listing.add_row(
             cell(pool.name), cell(_words(pool.longest)), cell(concurrency), cell(_words(pool.estimate)),
             cell(_words(pool.wait)), cell(_number(pool.depth)), cell(_number(pool.attempts)),
-            cell(_words(pool.timeout)),
+            cell(_words(pool.timeout)), cell(_words(pool.lease)),
         )  # fmt: skip
     show(listing)
     for name, value in moved.items():
@@ -56,17 +64,18 @@ def set_pool(
     depth: Annotated[int | None, typer.Option(min=0, help="How many should be ready; else there is an alert.")] = None,
     attempts: Annotated[int | None, typer.Option(min=1, help="How often jobs without a policy are tried.")] = None,
     timeout: Annotated[float | None, _duration("When runs without a timeout are stopped.")] = None,
+    lease: Annotated[float | None, _duration("How long jobs of a dead worker wait at most.")] = None,
     reason: Reason = None, actor: Actor = None, database: Database = None, as_json: Json = False,
 ) -> None:  # fmt: skip
     """Change a pool, or make one; all workers follow within a second."""
     given = {
         "longest": longest, "concurrency": concurrency, "estimate": estimate, "wait": wait, "depth": depth,
-        "attempts": attempts, "timeout": timeout,
+        "attempts": attempts, "timeout": timeout, "lease": lease,
     }  # fmt: skip
     changes = {key: value for key, value in given.items() if value is not None}
     if not changes:
         raise typer.BadParameter(
-            "say what to set: --longest, --concurrency, --estimate, --wait, --depth, --attempts or --timeout"
+            "say what to set: --longest, --concurrency, --estimate, --wait, --depth, --attempts, --timeout or --lease"
         )
     who = operator(actor, reason)
 
@@ -111,4 +120,5 @@ def _document(pool: Pool) -> dict[str, Any]:
         "depth": pool.depth,
         "attempts": pool.attempts,
         "timeout": pool.timeout,
+        "lease": pool.lease,
     }

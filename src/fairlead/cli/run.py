@@ -122,7 +122,7 @@ async def _supervise(
     _refuse_memory(url)
     store = make_store(url)
     await store.open()
-    supervisor = Supervisor(command, processes, make_lease_book(url), settings.lease, settings.heartbeat, app.telemetry)
+    supervisor = Supervisor(command, processes, make_lease_book(url), settings.heartbeat, app.telemetry)
     if served is not None:
         served.why_not_ready = supervisor.why_not_ready
     _on_signals(supervisor.stop)

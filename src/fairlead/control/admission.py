@@ -17,7 +17,8 @@ from fairlead.core.admission import (
 )
 from fairlead.core.buckets import flow
 from fairlead.core.controls import Controls
-from fairlead.errors import NotSet
+from fairlead.core.tenancy import TIERS
+from fairlead.errors import ConfigError, NotSet
 from fairlead.ports.store import Store
 
 
@@ -39,7 +40,7 @@ async def set_depth(
 ) -> None:
     """Bound how many jobs of a tenant may wait; None removes the bound."""
     value = None if waiting is None else {"waiting": checked_depth(waiting)}
-    await _change(store, DEPTH, rule_name(scope, name), value, operator, expected)
+    await _change(store, DEPTH, _rule(scope, name, value), value, operator, expected)
 
 
 async def set_rate(
@@ -51,7 +52,7 @@ async def set_rate(
     if rate is not None:
         way = flow(rate, burst)
         value = {"rate": way.rate, "burst": way.burst}
-    await _change(store, SUBMISSION, rule_name(scope, name), value, operator, expected)
+    await _change(store, SUBMISSION, _rule(scope, name, value), value, operator, expected)
 
 
 async def set_overload(store: Store, policy: Overload | None, operator: Operator, expected: Expected = None) -> None:
@@ -73,12 +74,26 @@ async def bounds(store: Store) -> Bounds:
     return Bounds(depths, rates, Policy(controls).overload, await store.admissions(), versions)
 
 
+def _rule(scope: str, name: str, value: dict[str, Any] | None) -> str:
+    """What is set for a tier must be for one that exists; what was set before may be removed in any case."""
+    if scope == "tier" and value is not None and name not in TIERS:
+        raise ConfigError(f"{name!r} is not a tier; it must be one of {', '.join(TIERS)}")
+    return rule_name(scope, name)
+
+
+def _absent(kind: str, name: str) -> str:
+    if kind == OVERLOAD:
+        return "no overload policy is set"
+    scope, _, whose = name.partition(":")
+    return f"no {'depth' if kind == DEPTH else 'submission rate'} is set for {scope} {whose}"
+
+
 async def _change(
     store: Store, kind: str, name: str, value: dict[str, Any] | None, operator: Operator, expected: Expected
 ) -> None:
     def decide(controls: Controls) -> dict[str, Any] | None:
         if value is None and controls.get(kind, name) is None:
-            raise NotSet(f"no {kind} is set for {name}; `fairlead backpressure list` shows what is")
+            raise NotSet(f"{_absent(kind, name)}; `fairlead backpressure list` shows what is set")
         return value
 
     action = f"remove {kind}" if value is None else f"set {kind}"

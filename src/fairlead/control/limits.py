@@ -61,7 +61,7 @@ async def remove_limit(store: Store, scope: str, name: str, operator: Operator, 
 
     def removed(controls: Controls) -> None:
         if controls.get(LIMIT, control) is None:
-            raise NotSet(f"no limit is set for {target}; `fairlead limits` lists those that are")
+            raise NotSet(f"no limit is set for {target}; `fairlead limits list` shows those that are")
 
     await change_control(store, LIMIT, control, removed, operator, "remove limit", target, expected)
 
@@ -81,7 +81,7 @@ async def show_limit(store: Store, scope: str, name: str) -> LimitInForce:
     controls, types, use = await read_controls(store), await store.job_types(), await store.limit_use()
     rules, full = Rules(declared(types), {}, controls), limit_name(scope, name)
     if rules.bound(full) == Bound() and controls.get(LIMIT, full) is None:
-        raise NotSet(f"nothing limits {scope} {name}; `fairlead limits` lists what is in force")
+        raise NotSet(f"nothing limits {scope} {name}; `fairlead limits list` shows what is in force")
     return _in_force(full, rules, usage(rules, use.running.items()), use, controls)
 
 

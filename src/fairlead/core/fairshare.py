@@ -20,12 +20,13 @@ hundreds of lanes for one job each. Such a bundle counts as one job of that leng
 """
 
 from collections.abc import Callable, Iterable, Mapping
+from hashlib import blake2b
 from itertools import chain
 from math import ceil
 from typing import NamedTuple
 
 from fairlead.core.model import ActiveLane, Lane
-from fairlead.core.share import AGEING, NEVER, Balance, Charge, PoolShare, Share
+from fairlead.core.share import AGEING, NEVER, SPREAD, Balance, Charge, PoolShare, Share
 from fairlead.core.tenancy import Standing, Tenant, group_standing
 
 POOL = "@"  # the account of a pool; a group's is this and its name. No tenant's name begins so.
@@ -58,6 +59,7 @@ class FairQueue:
 
     def __init__(self, tenant_of: Callable[[str], Tenant] = Tenant) -> None:
         self._tenant_of = tenant_of
+        self._worker = ""
         self._changed: dict[Share, None] = {}  # have something to tell, in the order in which they got it
         self._root = Share("", "", None, EQUAL, self._changed)
         self._accounts: dict[tuple[str, str], Share] = {}
@@ -67,6 +69,13 @@ class FairQueue:
 
     def __bool__(self) -> bool:
         return bool(self._busy)
+
+    def differ(self, worker: str) -> None:
+        """Choose other tenants than the other workers, of those whose turn is near; see core.share."""
+        self._worker = worker
+        for share in self._accounts.values():
+            if share.account != POOL:
+                share.spread = _spread(worker, share.account)
 
     def lanes(self) -> list[ActiveLane]:
         """All lanes that wait."""
@@ -224,6 +233,8 @@ class FairQueue:
             share = self._accounts[pool, account] = kind(pool, account, parent, standing, self._changed)
             if account == POOL:
                 self._pools.append(share)
+            elif self._worker:
+                share.spread = _spread(self._worker, account)
         return share
 
     def _above(self, pool: str, account: str) -> tuple[Share, Standing]:
@@ -289,6 +300,12 @@ def _path(share: Share | None) -> list[Share]:
     while share is not None and (share := share.first()) is not None:
         path.append(share)
     return path
+
+
+def _spread(worker: str, account: str) -> float:
+    """Even over all workers, and the same for a worker and an account whenever it is asked."""
+    digest = blake2b(f"{worker} {account}".encode(), digest_size=4).digest()
+    return SPREAD * int.from_bytes(digest) / 2**32
 
 
 def account_of(tenant: Tenant) -> str:

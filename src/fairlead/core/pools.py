@@ -8,7 +8,7 @@ Nothing that runs is touched: a lease is renewed as long as its worker lives, so
 neither stopped nor started a second time.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -20,8 +20,9 @@ from fairlead.errors import ConfigError
 
 POOL = "pool"  # the kind of control that pools are
 PLACE = "place"  # the kind of control that says which pool a type's future jobs go to
-CHANGEABLE = ("longest", "concurrency", "estimate", "wait", "depth", "attempts", "timeout")
+CHANGEABLE = ("longest", "concurrency", "estimate", "wait", "depth", "attempts", "timeout", "lease")
 MOST_CONCURRENCY = 10_000
+SHORTEST_LEASE, LONGEST_LEASE = 1.0, 3600.0
 VIOLATING_PART = 0.01
 VIOLATIONS = 100
 STICKY = 3600.0
@@ -40,6 +41,7 @@ class Pool:
     depth: int | None = None  # how many jobs should be ready at most
     attempts: int | None = None  # how often a job is tried whose type declares no retry policy
     timeout: float | None = None  # after which a run is stopped whose type declares no timeout
+    lease: float | None = None  # how long the jobs of a worker that has died wait at most; None is the setting
     shared_only: bool = False  # whether `concurrency` is for workers that serve other pools too
 
     def __post_init__(self) -> None:
@@ -48,6 +50,10 @@ class Pool:
             raise ConfigError(f"a pool's concurrency must be between 1 and {MOST_CONCURRENCY}, not {self.concurrency}")
         if self.attempts is not None and not 1 <= self.attempts <= MAX_ATTEMPTS:
             raise ConfigError(f"a pool's attempts must be between 1 and {MAX_ATTEMPTS}, not {self.attempts}")
+        if self.lease is not None and not SHORTEST_LEASE <= self.lease <= LONGEST_LEASE:
+            raise ConfigError(
+                f"a pool's lease must be between {SHORTEST_LEASE:g} and {LONGEST_LEASE:g} s, not {self.lease:g} s"
+            )
         if self.depth is not None and self.depth < 0:
             raise ConfigError(f"a pool's depth must not be negative, as {self.depth} is")
         for name in ("longest", "estimate", "wait", "timeout"):
@@ -92,6 +98,10 @@ class Pools:
         """The built-in pools, and those that were set up."""
         return [self.get(name) for name in dict.fromkeys([*BUILT_IN, *sorted(self._controls.of(POOL))])]
 
+    def lease(self, names: Iterable[str], usual: float) -> float:
+        """The lease of a worker that serves these pools: the shortest of theirs; those without one have the usual."""
+        return min(usual if (own := self.get(name).lease) is None else own for name in names)
+
     def place(self, job_type: str, declared: str) -> str:
         """The pool that a type's jobs go to."""
         control = self._controls.get(PLACE, job_type)
@@ -110,11 +120,12 @@ class Move(NamedTuple):
 
 
 def classify(
-    job_type: str, declared: str, place: str, moved_ago: float | None, counts: Sequence[RunCount]
+    job_type: str, declared: str, place: str, moved_ago: float | None, counts: Sequence[RunCount], pools: Pools
 ) -> Move | None:
     """Whether the type's future jobs belong to another pool than `place`, where they go now.
 
-    Only the pools short, medium and long stand for durations; a type of any other pool stays.
+    Only the pools short, medium and long stand for durations; a type of any other pool stays. What they are for is what
+    is set for them.
     """
     if place not in BY_LENGTH or declared not in BY_LENGTH or (moved_ago is not None and moved_ago < STICKY):
         return None
@@ -123,10 +134,10 @@ def classify(
     if total < VIOLATIONS:
         return None
     p95 = percentile(runs, 0.95)
-    fitting = _fitting(p95)
+    fitting = _fitting(p95, pools)
     rank = BY_LENGTH.index
     if rank(fitting) > rank(place):
-        too_long = longer_than(runs, BUILT_IN[place].longest or 0.0)
+        too_long = longer_than(runs, pools.get(place).longest or 0.0)
         if too_long < VIOLATIONS or too_long <= VIOLATING_PART * total:
             return None
         why = f"{too_long} of {total} runs in an hour were longer than {place} allows; 95 % take up to {p95:.3g} s"
@@ -138,9 +149,10 @@ def classify(
     return None
 
 
-def _fitting(seconds: float) -> str:
+def _fitting(seconds: float, pools: Pools) -> str:
+    """The first pool whose jobs may take so long; beyond all of them, the last."""
     for name in BY_LENGTH:
-        longest = BUILT_IN[name].longest
+        longest = pools.get(name).longest
         if longest is None or seconds <= longest:
             return name
-    raise AssertionError("unreachable: the last of the pools has no longest")
+    return BY_LENGTH[-1]

@@ -13,7 +13,12 @@ has not been told. Other workers charge the same account; adding what is pending
 result independent of the order.
 
 A share that is charged keeps its place in the heap until it comes to the front: only there it matters that it belongs
-further back. So an entry's virtual time is never more than its share's.
+further back. So an entry's place is never behind its share's.
+
+A share's *place* is its virtual time and a part of its last charge, a little for some and a quarter for others; which,
+differs from worker to worker. Between two exchanges workers know the same, and all would choose the same tenant, which
+had several long jobs at once then and waited the longer for the next. So they choose different ones of those whose
+turn is near. Who just became busy was charged nothing yet, and is not put back.
 """
 
 from heapq import heapify, heappop, heappush, heapreplace
@@ -28,6 +33,7 @@ from fairlead.core.tenancy import Standing
 AGEING = 60.0  # a job that waits so many seconds longer overtakes one of the next higher priority
 NEVER = float("inf")
 SLACK = 1_000  # entries out of date that a heap may hold beyond twice its busy ones
+SPREAD = 0.25  # of its last charge, a share is put back at most
 TRIFLE = 1e-6  # slot-seconds; a share that is given back less than this keeps its place
 
 Entry = tuple[float, float, int, "Share"]
@@ -77,6 +83,8 @@ class Share:
         "pending",
         "placed",
         "pool",
+        "put_back",
+        "spread",
         "standing",
         "told_floor",
         "unearned",
@@ -96,6 +104,8 @@ class Share:
         self.changed = changed  # the shares that have something to tell
         self.virtual = self.begin = self.pending = self.unearned = 0.0
         self.floor = self.told_floor = self.peak = 0.0
+        self.spread = 0.0  # the part of its last charge that it is put back by, in this worker
+        self.put_back = 0.0  # virtual time
         self.busy = False
         self.number = 0  # of its entry in the heap above that counts
         self.placed = 0.0  # the virtual time in that entry
@@ -161,6 +171,7 @@ class Share:
         assert self.parent is not None
         self._charge(slot_seconds)
         self.unearned += slot_seconds
+        self.put_back = self.spread * slot_seconds / self.weight
         heapreplace(self.parent.heap, self._entry())
 
     def correct(self, slot_seconds: float, unearned: float) -> None:
@@ -189,7 +200,7 @@ class Share:
         return charge
 
     def first(self) -> "Share | None":
-        """The busy one below with the least virtual time; the floor follows it."""
+        """The busy one below whose turn it is; the floor follows it."""
         heap = self.heap
         while heap:
             _, _, number, share = heap[0]
@@ -203,7 +214,7 @@ class Share:
         return None
 
     def bound(self) -> float:
-        """The virtual time up to which the first certainly stays first."""
+        """The place up to which the first certainly stays first."""
         heap = self.heap
         if len(heap) < 2:
             return NEVER
@@ -213,7 +224,7 @@ class Share:
         """How many jobs of that cost it gets, as the first, before another one is first."""
         assert self.parent is not None
         self._weigh()
-        ahead = (self.parent.bound() - self.virtual) * self.weight / cost
+        ahead = (self.parent.bound() - self.virtual - self.put_back) * self.weight / cost
         return most if ahead >= most else max(1, ceil(ahead))
 
     @property
@@ -278,7 +289,7 @@ class Share:
             since = self.most_urgent().since
         self.number = next(_numbers)
         self.placed = self.virtual
-        return (self.virtual, since, self.number, self)
+        return (self.virtual + self.put_back, since, self.number, self)
 
 
 class PoolShare(Share):

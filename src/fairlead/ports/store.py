@@ -377,7 +377,7 @@ class LeaseBook(Protocol):
     """Renews leases from a thread or process in which no handler can get in the way; blocking on purpose."""
 
     def renew(self, worker_ids: Sequence[str], lease: float) -> set[str]:
-        """Extend the leases that have not run out; returns whose were extended."""
+        """Extend the leases that have not run out, never shorten one; returns whose are extended."""
 
     def expire(self, worker_ids: Sequence[str]) -> None:
         """End leases now: their processes are known to be gone."""

@@ -46,9 +46,10 @@ class Classifier:
         if job_type.settings.get("fixed_pool"):
             return
         control = self._controls.get(PLACE, job_type.name)
-        place = Pools(self._controls).place(job_type.name, job_type.pool)
+        pools = Pools(self._controls)
+        place = pools.place(job_type.name, job_type.pool)
         moved_ago = None if control is None else now - control.at
-        move = classify(job_type.name, job_type.pool, place, moved_ago, counts)
+        move = classify(job_type.name, job_type.pool, place, moved_ago, counts, pools)
         if move is None or (move.type, move.new) not in served:
             return
         if await self._write(move, ABSENT if control is None else control.version):

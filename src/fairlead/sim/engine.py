@@ -60,7 +60,7 @@ class Engine:
         for member in population(scenario, pool):
             tenants[member.tenant.name] = member.tenant
             self._settle_in(member)
-        self.workers = [self._worker(slots, tenants.__getitem__) for slots in self._slots()]
+        self.workers = [self._worker(*slots, tenants.__getitem__) for slots in enumerate(self._slots())]
         warm_up = scenario.warm_up_of(pool)
         self.ledger = Ledger(self.meters, self.yard.waiting, self.plan.simulated_slots, warm_up)
         step = (self.length - warm_up) / self.plan.steps
@@ -78,8 +78,8 @@ class Engine:
         each, rest = divmod(self.plan.simulated_slots, self.plan.workers)
         return [each + (number < rest) for number in range(self.plan.workers)]
 
-    def _worker(self, slots: int, tenant_of: Callable[[str], Tenant]) -> Worker:
-        return Worker(self.plan, slots, self.yard, self.agenda, self.idle, tenant_of, self._rng_of)
+    def _worker(self, number: int, slots: int, tenant_of: Callable[[str], Tenant]) -> Worker:
+        return Worker(f"worker-{number}", self.plan, slots, self.yard, self.agenda, self.idle, tenant_of, self._rng_of)
 
     def _settle_in(self, member: Member) -> None:
         """A tenant with its lanes and what it will submit."""

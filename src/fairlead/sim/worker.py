@@ -3,8 +3,8 @@
 It runs the same FairQueue, Tally and Estimates as a real one. It looks at the lanes every `view` seconds, and in
 between hears of lanes that got their first job. Every `tell` seconds it settles what its jobs really took, tells the
 store what it charged, and hears what the others told; until then each decides by what it knew before. Where it has
-begun long jobs, it tells so at once. After a slot became free it claims within `claim_gap`, together with what became
-free meanwhile.
+begun long jobs it tells so at once, up to ten times as often. After a slot became free it claims within
+`claim_gap`, together with what became free meanwhile.
 """
 
 from collections.abc import Callable
@@ -22,6 +22,7 @@ from fairlead.sim.yard import EndlessQueue, Queue, Yard
 from fairlead.worker.claimer import LONG
 
 HINT_GAP = 0.02  # hints are not sent more often
+NEVER = float("inf")
 HURRY = 10  # times as often as otherwise charges are told, at most, where there are long jobs among them
 
 Run = tuple[int, Queue, float]  # its number, the lane, the start
@@ -32,6 +33,7 @@ class Worker:
 
     def __init__(
         self,
+        name: str,
         plan: PoolPlan,
         slots: int,
         yard: Yard,
@@ -42,6 +44,7 @@ class Worker:
     ) -> None:
         self.free = slots
         self.queue = FairQueue(tenant_of)
+        self.queue.differ(name)
         pool = Pool(yard.pool, estimate=plan.estimate)
         self.estimates = Estimates(lambda name: pool)
         self.tally = Tally(self.estimates)
@@ -55,6 +58,7 @@ class Worker:
         self._due = False
         self._looked_at = self._heard_at = -1e9
         self._settled_at = self._told_at = 0.0
+        self._tells_at = NEVER
         self._hurry = False
         self._news = 0
         self._version = 0
@@ -68,18 +72,15 @@ class Worker:
 
     def _claim(self, now: float, _: object) -> None:
         self._due = False
-        if now - self._settled_at >= self._plan.tell:
-            self._settle(now)
         if now - self._told_at >= self._plan.tell:
-            self._exchange(now)
+            self._keep_in_step(now)
         self._refresh(now)
         while self.free and self._yard.jobs and (self.queue or self._look_again(now)):
             # More than there is would be given back at once; a real worker does not know, and does just that.
             slots = int(min(self.free, self._yard.jobs))
             for grant in self.queue.allocate(slots, self.estimates.of):
                 self._take(grant, now)
-        if self._hurry and now - self._told_at >= self._plan.tell / HURRY:
-            self._exchange(now)
+        self._plan_to_tell(now)
         if self.free:
             self._idle[self] = None
 
@@ -138,16 +139,30 @@ class Worker:
         self.tally.ended(queue.lane, now - started)
         self.wake(now)
 
-    def _settle(self, now: float) -> None:
-        """Charge what jobs took beyond what they were charged, or give it back."""
-        self._settled_at = now
-        usages = self.tally.settle((queue.lane, now - start) for queue, start in self._running.values())
-        self.queue.correct_all((usage.lane, usage.charge, usage.unearned) for usage in usages)
-
-    def _exchange(self, now: float) -> None:
-        """Tell what was charged, and hear what others told."""
-        self._told_at = now
+    def _plan_to_tell(self, now: float) -> None:
+        """Long jobs that were begun are told at once, or as soon as it may be told again; all else in a while."""
+        hurries = self._hurry and self._plan.workers > 1
+        pause = self._plan.tell / HURRY if hurries else self._plan.tell
+        at = max(now, self._told_at + pause)
         self._hurry = False
+        if self._running and at < self._tells_at:
+            self._tells_at = at
+            self._agenda.add(at, self._tell, at)
+
+    def _tell(self, now: float, planned: float) -> None:
+        """Keep in step, unless that was done in the meantime."""
+        if planned == self._tells_at:
+            self._keep_in_step(now)
+            self._plan_to_tell(now)
+
+    def _keep_in_step(self, now: float) -> None:
+        """Charge what jobs took beyond what they were charged, or give it back; tell it, and hear what others told."""
+        self._told_at = now
+        self._tells_at = NEVER
+        if now - self._settled_at >= self._plan.tell:
+            self._settled_at = now
+            usages = self.tally.settle((queue.lane, now - start) for queue, start in self._running.values())
+            self.queue.correct_all((usage.lane, usage.charge, usage.unearned) for usage in usages)
         if self._plan.workers > 1:
             self._yard.told(self.queue.tell())
             self.queue.hear(self._yard.balances(self._version))

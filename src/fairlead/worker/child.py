@@ -1,6 +1,7 @@
 """A worker process under a supervisor: its end of the socket, its signals, its exit codes."""
 
 import asyncio
+import contextlib
 import json
 import os
 import select
@@ -39,10 +40,14 @@ class SupervisorLink:
         """Hand a registered worker's lease to the supervisor."""
         self._clock = clock
         clock.catch_up = self._read
-        message = {"worker": clock.worker_id, "deadline": clock.deadline}
-        self._socket.sendall(json.dumps(message).encode() + b"\n")
+        clock.wants = lambda lease: self._say({"lease": lease})
+        self._say({"worker": clock.worker_id, "deadline": clock.deadline, "lease": clock.lease})
         self._socket.setblocking(False)
         threading.Thread(target=self._listen, args=(clock,), name="fairlead-link", daemon=True).start()
+
+    def _say(self, message: dict[str, float | str]) -> None:
+        with contextlib.suppress(OSError):  # one that is gone is noticed where it is listened to
+            self._socket.sendall(json.dumps(message).encode() + b"\n")
 
     def _listen(self, clock: LeaseClock) -> None:
         while not self._loop.is_closed():

@@ -1,10 +1,15 @@
 """The controls as one worker knows them, and the store's clock between two looks at it."""
 
+import asyncio
+import contextlib
 import time
 from collections.abc import Callable
 
 from fairlead.core.controls import Controls
+from fairlead.errors import StoreError
 from fairlead.ports.store import Store
+
+EVERY = 15.0  # seconds; whoever changes something gives a hint, which may get lost
 
 
 class ControlView:
@@ -16,6 +21,7 @@ class ControlView:
         self.watchers: list[Callable[[frozenset[str]], None]] = []  # are told which kinds have changed
         self._read_at = 0.0
         self._ahead = time.time() - time.monotonic()
+        self._hinted = asyncio.Event()
 
     @property
     def now(self) -> float:
@@ -25,6 +31,17 @@ class ControlView:
     def distrust(self) -> None:
         """Controls have changed: look again, however fresh they are."""
         self._read_at = 0.0
+        self._hinted.set()
+
+    async def run(self) -> None:
+        """Follow at a hint and now and then, also while nothing waits or no slot is free, until cancelled."""
+        while True:
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(EVERY):
+                    await self._hinted.wait()
+            self._hinted.clear()
+            with contextlib.suppress(StoreError):
+                await self.refresh(EVERY / 2)
 
     async def refresh(self, fresh: float = 0.0) -> None:
         """Read what has changed, unless that was done within so many seconds."""

@@ -25,7 +25,7 @@ async def embedded_worker(
     reserve: tuple[str, ...] = (),
 ) -> AsyncIterator[Worker]:
     """A running worker; leaving the block drains it. If it fails, the block is cancelled and the error raised."""
-    keeper = KeeperThread(book, settings.lease, settings.heartbeat)
+    keeper = KeeperThread(book, settings.heartbeat)
     worker = Worker(registry, store, settings, pools, slots, keeper.keep, telemetry, reserve=reserve)
     keeper.start()
     try:

@@ -6,7 +6,9 @@ that holds the interpreter lock stops only the thread, which is why production w
 
 The worker's own deadline is counted from before a renewal was sent, never from when the answer came, less a margin.
 When it passes without a confirmed renewal the worker stops its handlers itself, since others may own its jobs from
-then on. Time is CLOCK_BOOTTIME, which goes on while a machine sleeps and is the same in all processes of a host.
+then on. A renewal never shortens a lease: where a worker wants a shorter one, what it was granted holds to its end. So
+store and worker agree on when it is over, whether or not the worker has heard of the last renewal. Time is
+CLOCK_BOOTTIME, which goes on while a machine sleeps and is the same in all processes of a host.
 """
 
 import logging
@@ -17,6 +19,7 @@ from collections.abc import Callable
 from fairlead.errors import StoreError
 from fairlead.ports.store import LeaseBook
 
+BEATS = 3  # renewals that fit into a lease, at least
 MARGIN = 0.1  # the share of the lease that is given up for safety
 SOONER = 0.1  # of a heartbeat, after one that failed
 
@@ -41,12 +44,20 @@ class LeaseClock:
     this process could not read it.
     """
 
-    def __init__(self, worker_id: str, deadline: float) -> None:
+    def __init__(self, worker_id: str, deadline: float, lease: float) -> None:
         self.worker_id = worker_id
         self.deadline = deadline
+        self.lease = lease  # that the worker wants from the next renewal on
         self.lost: str | None = None
         self.trouble: str | None = None  # why the last try to renew it failed
         self.catch_up: Callable[[], None] = lambda: None
+        self.wants: Callable[[float], None] = lambda lease: None  # tells a keeper in another process
+
+    def want(self, lease: float) -> None:
+        """The worker wants a lease of so many seconds from now on."""
+        if lease != self.lease:
+            self.lease = lease
+            self.wants(lease)
 
     def renewed(self, deadline: float) -> None:
         """A renewal was confirmed."""
@@ -72,14 +83,14 @@ Listeners = dict[str, Callable[[LeaseClock], None]]
 class KeeperThread:
     """Renews leases in a thread of its own, for one worker or for all children of a supervisor."""
 
-    def __init__(self, book: LeaseBook, lease: float, heartbeat: float) -> None:
+    def __init__(self, book: LeaseBook, heartbeat: float) -> None:
         self._book = book
-        self._lease = lease
         self._heartbeat = heartbeat
         self._clocks: dict[str, LeaseClock] = {}
         self._listeners: Listeners = {}
         self._lock = threading.Lock()
-        self._stop = threading.Event()
+        self._stopped = False
+        self._news = threading.Event()
         self._thread = threading.Thread(target=self._run, name="fairlead-keeper", daemon=True)
 
     def start(self) -> None:
@@ -91,6 +102,7 @@ class KeeperThread:
         with self._lock:
             self._clocks[clock.worker_id] = clock
             self._listeners[clock.worker_id] = on_change
+        self._news.set()
 
     def drop(self, worker_id: str) -> None:
         """Renew this lease no longer."""
@@ -100,14 +112,23 @@ class KeeperThread:
 
     def stop(self) -> None:
         """End the thread and give back its connection."""
-        self._stop.set()
+        self._stopped = True
+        self._news.set()
         self._thread.join(timeout=5)
         self._book.close()
 
     def _run(self) -> None:
-        pause = self._heartbeat
-        while not self._stop.wait(pause):
-            pause = self._heartbeat * (1.0 if self.beat() else SOONER)
+        soon = False
+        while not self._stopped:
+            self._news.wait(self._pause() * (SOONER if soon else 1.0))
+            self._news.clear()
+            if not self._stopped:
+                soon = not self.beat()
+
+    def _pause(self) -> float:
+        """A heartbeat, or less where that is more than a third of a lease."""
+        with self._lock:
+            return min([self._heartbeat, *(clock.lease / BEATS for clock in self._clocks.values())])
 
     def beat(self) -> bool:
         """Renew all leases once; False where that failed, which the next beat tries again sooner."""
@@ -116,9 +137,15 @@ class KeeperThread:
             listeners = dict(self._listeners)
         if not clocks:
             return True
+        leases = {clock.lease for clock in clocks}
+        groups = [([clock for clock in clocks if clock.lease == lease], lease) for lease in leases]
+        renewed = [self._renew(group, lease, listeners) for group, lease in groups]
+        return all(renewed)
+
+    def _renew(self, clocks: list[LeaseClock], lease: float, listeners: Listeners) -> bool:
         sent_at = boot_time()
         try:
-            renewed = self._book.renew([clock.worker_id for clock in clocks], self._lease)
+            renewed = self._book.renew([clock.worker_id for clock in clocks], lease)
         except StoreError as error:
             return self._fail(clocks, listeners, str(error))  # the deadline decides
         except Exception as error:
@@ -127,7 +154,7 @@ class KeeperThread:
         for clock in clocks:
             clock.trouble = None
             if clock.worker_id in renewed:
-                clock.renewed(deadline_from(sent_at, self._lease))
+                clock.renewed(deadline_from(sent_at, lease))
             else:
                 clock.lose("the store says that it has run out")
             listeners[clock.worker_id](clock)

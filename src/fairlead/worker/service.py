@@ -15,6 +15,7 @@ from typing import Any
 from fairlead.client.wakeups import Waker
 from fairlead.config import Settings
 from fairlead.core.model import Ending, Settlement, WorkerInfo
+from fairlead.core.pools import POOL, Pools
 from fairlead.core.recycle import is_worn
 from fairlead.core.settle import is_followed
 from fairlead.core.states import State
@@ -95,7 +96,7 @@ class Worker:
         self._progress = tools.progress
         self._settler = Settler(store, self._telemetry, self._on_settled, self._progress)
         lost = LostRuns(self._telemetry)
-        controls = ControlView(store)
+        controls = self._controls = ControlView(store)
         breakers = Breakers(store, controls, self._telemetry)
         self._health = Health(registry, store, controls, breakers, self._telemetry, self._news.set)
         runner = Runner(self._threads, settings.result_limit, lost, tools)
@@ -117,16 +118,18 @@ class Worker:
         )  # fmt: skip
         tally, terms = self._claimer.tally, Terms(controls.known)
         tally.waits.ahead = lambda: controls.now - time.monotonic()
-        controls.watchers.append(terms.follow)
+        controls.watchers += [terms.follow, self._follow_pools]
+        self._pools = Pools(controls.known)
         self.slots = Slots(
             slots, registry, runner, lost, self._settler, self._health, self._telemetry, self._on_freed,
             tally.over.append, tally.waits.begun.append, terms,
         )  # fmt: skip
         self._accounts = Accounts(store, self._claimer.queue, tally, frozenset(pools), self.slots.times, bool(reserve))
+        self._claimer.queue.differ(self.info.id)
         self._claimer.on_long_jobs = self._accounts.hurry
         self._cancels = CancelWatch(store, self.info.id, self.slots)
         self.reports = Reports(store, self.info.id, self._figures, self._follow)
-        self._clock = LeaseClock(self.info.id, boot_time())
+        self._clock = LeaseClock(self.info.id, boot_time(), settings.lease)
 
     def stop(self, drain: float | None = None) -> None:
         """Stop claiming, and finish within `drain` seconds; asking again with less time shortens it."""
@@ -146,6 +149,7 @@ class Worker:
             asyncio.create_task(self._accounts.run(), name="fairlead-accounts"),
             asyncio.create_task(self._cancels.run(), name="fairlead-cancels"),
             asyncio.create_task(self._health.run(), name="fairlead-health"),
+            asyncio.create_task(self._controls.run(), name="fairlead-controls"),
             asyncio.create_task(self._progress.run(), name="fairlead-progress"),
             asyncio.create_task(self._strays.run(), name="fairlead-strays"),
         ]
@@ -168,9 +172,9 @@ class Worker:
     async def _register(self) -> None:
         await self._store.register_types([self._declared[name].job_type() for name in self._declared])
         await self._health.begin()
-        sent_at = boot_time()
-        await self._store.register_worker(self.info, self._settings.lease)
-        self._clock.renewed(deadline_from(sent_at, self._settings.lease))
+        sent_at, lease = boot_time(), self._clock.lease
+        await self._store.register_worker(self.info, lease)
+        self._clock.renewed(deadline_from(sent_at, lease))
         self._keep(self._clock)
         if self._reserve:
             self.reports.hint()
@@ -293,6 +297,11 @@ class Worker:
         if direction in DIRECTIONS:
             self.is_dismissed = True
             self.stop(DIRECTIONS[direction])
+
+    def _follow_pools(self, kinds: frozenset[str]) -> None:
+        """Want the lease that the pools call for."""
+        if POOL in kinds:
+            self._clock.want(self._pools.lease(self.info.pools, self._settings.lease))
 
     def _alert(self) -> None:
         self._news.set()

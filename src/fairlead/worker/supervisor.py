@@ -1,9 +1,10 @@
 """Several worker processes under one that runs no handlers: it keeps their leases and replaces those that die.
 
-Each child has a socket to the supervisor. The child says which worker it is; the supervisor answers every renewal
-with the new deadline, which both sides read on the same boot clock. When the socket closes, the child knows that
-nobody keeps its lease any more and stops within what is left of it. When a child dies, the supervisor ends its lease
-at once, so that its jobs need not wait for it to run out.
+Each child has a socket to the supervisor. The child says which worker it is and which lease it wants, by the pools it
+serves, and again when that changes; the supervisor answers every renewal with the new deadline, which both sides read
+on the same boot clock. When the socket closes, the child knows that nobody keeps its lease any more and stops within
+what is left of it. When a child dies, the supervisor ends its lease at once, so that its jobs need not wait for it to
+run out.
 """
 
 import asyncio
@@ -15,6 +16,7 @@ import socket
 import subprocess
 import time
 from collections.abc import Sequence
+from typing import Any
 
 from fairlead.errors import StoreError
 from fairlead.ports.store import LeaseBook
@@ -46,17 +48,23 @@ class Child:
         self._received = b""
 
     def receive(self) -> None:
-        """Read what the child says: the worker it has registered, once."""
+        """Read what the child says: the worker it has registered, and which lease it wants from then on."""
         try:
             self._received += self.socket.recv(4096)
         except BlockingIOError:
             return
         except OSError:
             self._received = b""
-        if self.clock is None and b"\n" in self._received:
-            message = json.loads(self._received.partition(b"\n")[0])
-            self.clock = LeaseClock(message["worker"], message["deadline"])
+        *lines, self._received = self._received.split(b"\n")
+        for line in lines:
+            self._apply(json.loads(line))
+
+    def _apply(self, message: dict[str, Any]) -> None:
+        if self.clock is None:
+            self.clock = LeaseClock(message["worker"], message["deadline"], message["lease"])
             self._keeper.keep(self.clock, self._tell)
+        else:
+            self.clock.want(message["lease"])
 
     def _tell(self, clock: LeaseClock) -> None:
         message = {"lost": clock.lost} if clock.lost else {"renewed": clock.deadline, "trouble": clock.trouble}
@@ -82,13 +90,12 @@ class Supervisor:
         command: Sequence[str],
         processes: int,
         book: LeaseBook,
-        lease: float,
         heartbeat: float,
         telemetry: Telemetry,
     ) -> None:
         self._command = command
         self._book = book
-        self._keeper = KeeperThread(book, lease, heartbeat)
+        self._keeper = KeeperThread(book, heartbeat)
         self._telemetry = telemetry
         self._children: list[Child | None] = [None] * processes
         self._start_at = [0.0] * processes

@@ -185,6 +185,44 @@ async def test_a_lock_of_another_process_is_waited_out(database: Database, path:
     assert await database.read(words) == ["a"]
 
 
+def test_a_lock_that_is_seldom_free_is_looked_at_often(path: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One that writes all the time leaves it free for moments, which who looks every 100 ms misses for seconds."""
+    waiting, holder = connections.connect(Address(path), create=True), apsw.Connection(path)
+    pauses: list[float] = []
+
+    def pause(seconds: float) -> None:
+        pauses.append(seconds)
+        if len(pauses) == 100:
+            holder.execute("commit")
+
+    monkeypatch.setattr(time, "sleep", pause)
+    holder.execute("begin immediate")
+    waiting.execute("begin immediate")
+    assert len(pauses) == 100
+    assert max(pauses) <= 0.002
+    holder.close()
+    waiting.close()
+
+
+@pytest.mark.parametrize("patience", [10.0, 0.25])
+def test_a_lock_is_waited_for_only_so_long(path: str, patience: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    waiting, holder = connections.connect(Address(path), create=True), apsw.Connection(path)
+    slept = [0.0]
+    monkeypatch.setattr(
+        "fairlead.stores.sqlite.connection.time.sleep", lambda seconds: slept.append(slept[-1] + seconds)
+    )
+    monkeypatch.setattr(time, "monotonic", lambda: slept[-1])
+    connections.wait_for_locks(waiting, patience)
+    holder.execute("begin immediate")
+    for _ in range(2):
+        began = slept[-1]
+        with pytest.raises(apsw.BusyError):
+            waiting.execute("begin immediate")
+        assert slept[-1] - began == pytest.approx(patience, abs=0.01)
+    holder.close()
+    waiting.close()
+
+
 async def test_a_lock_that_stays_is_reported(database: Database, path: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(connections, "DEADLINE", 0.05)
     await database.run(lambda connection, now: connection.set_busy_timeout(10))

@@ -16,7 +16,7 @@ from fairlead.core.admission import DEPTH, MOST_WAITING, OVERLOAD, POLICY, SUBMI
 from fairlead.core.buckets import MOST
 from fairlead.core.budget import Beyond
 from fairlead.core.limits import MOST_CONCURRENT
-from fairlead.core.pools import MOST_CONCURRENCY
+from fairlead.core.pools import LONGEST_LEASE, MOST_CONCURRENCY, SHORTEST_LEASE
 from fairlead.core.retry import MAX_ATTEMPTS
 from fairlead.core.tenancy import LEAST_WEIGHT, MOST_GUARANTEED, MOST_WEIGHT, TIERS
 
@@ -27,6 +27,7 @@ TierName = Annotated[str, StringConstraints(pattern=f"^({'|'.join(TIERS)})$")]
 Weight = Annotated[float, Field(strict=True, ge=LEAST_WEIGHT, le=MOST_WEIGHT)]
 Minimum = Annotated[float, Field(strict=True, ge=0, le=MOST_GUARANTEED, description="The part of a pool.")]
 Span = Annotated[float, Field(strict=True, ge=0.001, lt=1e9, description="Seconds.")]
+LeaseSpan = Annotated[float, Field(strict=True, ge=SHORTEST_LEASE, le=LONGEST_LEASE, description="Seconds.")]
 Rate = Annotated[float, Field(strict=True, ge=SLOWEST, le=MOST, description="So many a second.")]
 Burst = Annotated[float, Field(strict=True, ge=1, le=MOST, description="So many at once after a quiet time.")]
 Slots = Annotated[int, Field(ge=1, le=MOST_CONCURRENCY), NUMBER_ONLY]
@@ -108,6 +109,7 @@ class PoolChange(Reasoned):
     depth: Waiting | None = None
     attempts: Attempts | None = None
     timeout: Span | None = None
+    lease: LeaseSpan | None = None
 
     def changes(self) -> dict[str, Any]:
         """What was given."""

@@ -99,7 +99,8 @@ class PoolSettings(Outgoing):
     """A pool: how long its jobs should run and wait at most, and the slots of a worker they may take.
 
     `estimate` is what a job of a type that never ran is charged at first; `beside_others_only` is a concurrency for
-    workers that serve other pools too. `attempts` and `timeout` are for types that declare none.
+    workers that serve other pools too. `attempts` and `timeout` are for types that declare none. A worker has the
+    shortest `lease` of the pools it serves; null is the setting of that name.
     """
 
     name: str
@@ -110,6 +111,7 @@ class PoolSettings(Outgoing):
     estimate: float
     attempts: int | None
     timeout: float | None
+    lease: float | None
     beside_others_only: bool
     version: int
 
@@ -194,6 +196,7 @@ def pool_settings(pool: Pool, version: int) -> PoolSettings:
         estimate=pool.estimate,
         attempts=pool.attempts,
         timeout=pool.timeout,
+        lease=pool.lease,
         beside_others_only=pool.shared_only,
         version=version,
     )

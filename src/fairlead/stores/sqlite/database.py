@@ -16,7 +16,7 @@ import apsw
 
 from fairlead.errors import SchemaMismatch, StoreRefused, StoreUnavailable
 from fairlead.stores.sqlite.address import Address
-from fairlead.stores.sqlite.connection import BUSY_TIMEOUT, LARGEST_WAL, connect, translating
+from fairlead.stores.sqlite.connection import LARGEST_WAL, connect, translating, wait_for_locks
 from fairlead.stores.sqlite.lines import Line
 from fairlead.stores.sqlite.openfiles import enter, leave
 from fairlead.stores.sqlite.transactions import Transactions
@@ -160,7 +160,7 @@ def wal_bytes(path: str) -> int:
 
 def _truncate_wal(connection: apsw.Connection) -> None:
     """Best effort: a reader in the way is waited for only a moment."""
-    connection.set_busy_timeout(int(CHECKPOINT_PATIENCE * 1000))
+    wait_for_locks(connection, CHECKPOINT_PATIENCE)
     with suppress(apsw.Error):
         connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
-    connection.set_busy_timeout(int(BUSY_TIMEOUT * 1000))
+    wait_for_locks(connection)
