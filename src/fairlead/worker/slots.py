@@ -28,7 +28,7 @@ from fairlead.worker.running import Running
 from fairlead.worker.settler import Settler
 from fairlead.worker.terms import Terms
 
-SPELL = 0.0025  # seconds after which runs that take turns let the rest of the worker have a turn
+SPELL = 0.005  # seconds after which runs that take turns let the rest of the worker have a turn
 ANY = Policies()
 SUCCEEDED = Ending.SUCCEEDED
 
