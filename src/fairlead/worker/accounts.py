@@ -3,7 +3,7 @@
 Three rhythms, none of them in the way of a claim. Every quarter of a second what ran is settled against what was
 charged, in memory. Every half second charges are exchanged through the store, and at once when long jobs were begun,
 since other workers should know before they choose. Every few seconds what was delivered goes to the ledger. Each waits
-longer where it costs more than a fiftieth of the time, as with thousands of tenants.
+longer where it costs more than a hundredth of the time, as with thousands of tenants.
 
 When the store is away, charges wait: what may have arrived is sent again as it was, so that it counts once. When the
 worker crashes, those of the last half second are forgotten.
@@ -30,7 +30,7 @@ SETTLE_EVERY = 0.25
 EXCHANGE_EVERY = 0.5
 RECORD_EVERY = 5.0
 AT_MOST_EVERY = 0.05
-THRIFT = 50  # times what something cost, it waits before it is done again
+THRIFT = 100  # times what something cost, it waits before it is done again
 OVERLAP = 2.0  # seconds; a charge may become visible so long after its instant
 LEARN_FROM = 24 * 3600.0
 

@@ -12,7 +12,7 @@ kept out of the view (worker.limits).
 A job whose type, or whose payload version, this process does not know stays in its lane for a worker that does. A
 worker with reserved slots takes the jobs of its tenants only.
 
-Reading a view of thousands of lanes takes a while. It is read again no sooner than forty times that later, and after a
+Reading a view of thousands of lanes takes a while. It is read again no sooner than eighty times that later, and after a
 hint no sooner than nine times; what is claimed meanwhile keeps it right as far as it goes.
 """
 
@@ -40,7 +40,7 @@ from fairlead.worker.strays import Strays
 from fairlead.worker.suspects import Suspects
 
 FRESH = 0.25
-THRIFTY = 40  # times what a view cost, it is used before it is read again
+THRIFTY = 80  # times what a view cost, it is used before it is read again
 PATIENT = 9  # and as often where there is something new
 RECENT = 16
 CONTROLS_FRESH = 1.0
