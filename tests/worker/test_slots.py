@@ -1,9 +1,13 @@
 """Runs that never wait take turns in one task; whoever waits has one for itself."""
 
 import asyncio
+import gc
 from contextvars import ContextVar
 
+import pytest
+
 import fairlead
+from fairlead.core.model import Settlement
 from tests.worker.support import until
 
 NAME: ContextVar[str] = ContextVar("NAME", default="nobody")
@@ -122,3 +126,23 @@ async def test_a_long_row_of_turns_lets_others_have_theirs() -> None:
         found = [await job.wait(10) for job in await spin.enqueue_many([{}] * 10)]
         beating.cancel()
         assert len(set(found)) > 3
+
+
+async def test_a_defect_in_the_middle_of_turns_keeps_nobody_else_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
+    desk, defects = Desk(), ["once"]
+    async with desk.app, desk.app.worker(concurrency=8) as worker:
+        await warm(desk)
+        add, told = worker.slots._settler.add, list[object]()
+        asyncio.get_running_loop().set_exception_handler(lambda loop, context: told.append(context["exception"]))
+
+        def fail_once(settlement: Settlement) -> None:
+            if defects:
+                raise RuntimeError(defects.pop())
+            add(settlement)
+
+        monkeypatch.setattr(worker.slots._settler, "add", fail_once)
+        jobs = await desk.submit(*["nothing"] * 5)
+        assert [await job.wait(10) for job in jobs[1:]] == [1, 2, 3, 4]
+        desk.tasks.clear()
+        gc.collect()
+        await until(lambda: len(told) == 1)

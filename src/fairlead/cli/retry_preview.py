@@ -11,7 +11,8 @@ from rich.text import Text
 from fairlead.cli.loading import Database, Json, load_app, opened, settings_for
 from fairlead.cli.output import cell, plain, show, show_json, table
 from fairlead.config import Settings
-from fairlead.control.submit import pools_of, registered_type, terms_of
+from fairlead.control.submit import pools_of, registered_type
+from fairlead.control.terms import new_terms
 from fairlead.core.controls import Controls
 from fairlead.core.durations import seconds, words
 from fairlead.core.failure import FailureClass, Policies
@@ -59,7 +60,7 @@ def _declared(app_path: str, type_name: str) -> TypeTerms:
 
 async def _registered(settings: Settings, type_name: str) -> TypeTerms:
     async with opened(settings) as client:
-        return terms_of(await registered_type(client.store, type_name), await pools_of(client.store))
+        return new_terms(await registered_type(client.store, type_name), await pools_of(client.store))
 
 
 def _document(policy: Retry) -> dict[str, Any]:

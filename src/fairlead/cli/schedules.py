@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any, TypeVar, cast
 
 import typer
 
@@ -186,5 +186,4 @@ def _run(database: str | None, act: Callable[[Schedules], Awaitable[Result]], ap
 
 def _terms(**given: Any) -> Terms:
     """The terms that were given."""
-    terms: Any = {name: value for name, value in given.items() if value is not None}
-    return terms  # type: ignore[no-any-return]
+    return cast(Terms, {name: value for name, value in given.items() if value is not None})

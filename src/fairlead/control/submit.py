@@ -19,7 +19,6 @@ from fairlead.core.payload import check_payload
 from fairlead.core.pools import Pools
 from fairlead.core.retry import Retry
 from fairlead.core.stored import restored
-from fairlead.core.terms import TypeTerms, terms_in
 from fairlead.errors import ConfigError, InvalidArguments, UnknownType, UnsafePayload
 from fairlead.handlers.limits import registered_marks
 from fairlead.handlers.options import Options, new_jobs, template
@@ -118,12 +117,6 @@ def policies_of(job_type: JobType) -> Policies:
     """All retry policies that a registered type declares."""
     declared = job_type.settings.get("policies") or {}
     return policies(retry_of(job_type), {name: restored(Retry, policy) for name, policy in declared.items()})
-
-
-def terms_of(job_type: JobType, pools: Pools) -> TypeTerms:
-    """On which terms new jobs of a registered type run, in the pool that they go to."""
-    pool, settings = pools.get(placed(job_type, pools)), job_type.settings
-    return terms_in(pool, settings.get("timeout"), policies_of(job_type), bool(settings.get("usual_retry")))
 
 
 def check_schema(job_type: JobType, payload: Mapping[str, Any]) -> None:

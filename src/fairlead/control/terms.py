@@ -2,11 +2,11 @@
 
 from typing import NamedTuple
 
-from fairlead.control.submit import policies_of, pools_of
+from fairlead.control.submit import placed, policies_of, pools_of
 from fairlead.core.failure import Policies
 from fairlead.core.model import JobRecord, JobType
-from fairlead.core.pools import Pools
-from fairlead.core.terms import terms_in
+from fairlead.core.pools import Pool, Pools
+from fairlead.core.terms import TypeTerms, terms_in
 from fairlead.errors import ConfigError
 from fairlead.handlers.options import overridden
 from fairlead.ports.store import Store
@@ -30,11 +30,20 @@ def terms_of(job: JobRecord, job_type: JobType | None, pools: Pools) -> JobTerms
     pool = pools.get(job.pool)
     if job_type is None:
         return JobTerms(None, overridden(job.options, pool.timeout, Policies())[0])
-    settings = job_type.settings
     try:
-        declared = policies_of(job_type)
+        terms = type_terms(job_type, pool)
     except (ConfigError, TypeError):  # a newer version has registered it, in words that are not known here
-        return JobTerms(None, settings.get("timeout"))
-    terms = terms_in(pool, settings.get("timeout"), declared, bool(settings.get("usual_retry")))
+        return JobTerms(None, job_type.settings.get("timeout"))
     timeout, policies = overridden(job.options, *terms)
     return JobTerms(policies.application.attempts, timeout)
+
+
+def new_terms(job_type: JobType, pools: Pools) -> TypeTerms:
+    """On which terms new jobs of a registered type run, in the pool that they go to."""
+    return type_terms(job_type, pools.get(placed(job_type, pools)))
+
+
+def type_terms(job_type: JobType, pool: Pool) -> TypeTerms:
+    """On which terms the jobs of a registered type run in a pool."""
+    settings = job_type.settings
+    return terms_in(pool, settings.get("timeout"), policies_of(job_type), bool(settings.get("usual_retry")))

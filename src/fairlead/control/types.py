@@ -9,7 +9,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from fairlead.control.submit import placed, pools_of, terms_of
+from fairlead.control.submit import placed, pools_of
+from fairlead.control.terms import new_terms
 from fairlead.core.audit import AuditEntry
 from fairlead.core.model import JobType, instant
 from fairlead.core.pools import Pools
@@ -72,7 +73,7 @@ async def type_view(store: Store, job_type: JobType) -> TypeView:
 
 def _look(job_type: JobType, pools: Pools, counts: Iterable[tuple[int, int]]) -> TypeLook:
     runs = merged(counts)
-    return TypeLook(job_type, placed(job_type, pools), terms_of(job_type, pools), spread(runs), histogram(runs))
+    return TypeLook(job_type, placed(job_type, pools), new_terms(job_type, pools), spread(runs), histogram(runs))
 
 
 def event_of(entry: AuditEntry) -> TypeEvent:

@@ -5,6 +5,7 @@ It is anonymous, tells nothing else, and needs no package of the API: one answer
 
 import asyncio
 import contextlib
+import json
 from collections.abc import AsyncIterator, Callable
 from http import HTTPStatus
 
@@ -69,7 +70,7 @@ class _Probe:
 
 
 def _answer(status: HTTPStatus, words: str, method: bytes) -> bytes:
-    body = f'{{"status": "{words}"}}'.encode()
+    body = json.dumps({"status": words}).encode()
     head = (
         f"HTTP/1.1 {status.value} {status.phrase}\r\nContent-Type: application/json\r\n"
         f"Content-Length: {len(body)}\r\nCache-Control: no-store\r\nConnection: close\r\n\r\n"

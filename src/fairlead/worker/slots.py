@@ -67,8 +67,7 @@ class Slots:
         self._terms = terms or Terms(Controls())
         self._random = Random()
         self._quick: set[str] = set()  # types whose last run did not wait
-        self._in_turn: Running | None = None  # in the task that quick runs share
-        self._sharing = False
+        self._shared: asyncio.Task[None] | None = None  # in which quick runs take turns
         self._ended = 0  # since somebody was told that slots are free
         self._loop = asyncio.get_running_loop()
 
@@ -164,31 +163,32 @@ class Slots:
 
     def _share(self) -> None:
         """Have quick runs take turns."""
-        if not self._sharing:
-            self._sharing = True
-            self._loop.create_task(self._take_turns())
+        if self._shared is None:
+            self._shared = self._loop.create_task(self._take_turns())
 
     async def _take_turns(self) -> None:
-        task = asyncio.current_task()
+        """Run what there is one after the other; the first run that waits has kept the task when it ends."""
+        task = self._shared
         assert task is not None
         until = time.monotonic() + SPELL
-        while self.waiting and len(self.running) < self.capacity:
-            claim = self.waiting.popleft()
-            if claim.lane.type not in self._quick:
-                self._start(claim)
-                continue
-            running = self._in_turn = Running(claim, self._registry[claim.lane.type], task)
-            await self._run(running)
-            if running.has_waited:
-                return self._go_on()
-            if task.cancelling():  # by itself
-                break
-            if running.started > until:
-                self._tell_freed()
-                await asyncio.sleep(0)
-                until = time.monotonic() + SPELL
-        self._sharing = False
-        self._go_on()
+        try:
+            while self._shared is task and self.waiting and len(self.running) < self.capacity:
+                claim = self.waiting.popleft()
+                if claim.lane.type not in self._quick:
+                    self._start(claim)
+                    continue
+                running = Running(claim, self._registry[claim.lane.type], task)
+                await self._run(running)
+                if task.cancelling():  # by itself
+                    break
+                if running.started > until:
+                    self._tell_freed()
+                    await asyncio.sleep(0)
+                    until = time.monotonic() + SPELL
+        finally:
+            if self._shared is task:
+                self._shared = None
+            self._go_on()
 
     def _start(self, claim: Claim) -> None:
         """Run a job in a task of its own."""
@@ -210,8 +210,8 @@ class Slots:
         """A run waits for the first time: if it was its turn, the task is now its own, and others share another."""
         running.has_waited = True
         self._quick.discard(running.spec.name)
-        if running is self._in_turn:
-            self._in_turn, self._sharing = None, False
+        if running.task is self._shared:
+            self._shared = None
             self._enter(running)
             self._go_on()
 
@@ -238,9 +238,7 @@ class Slots:
         except asyncio.CancelledError:
             outcome = running.outcome_of_stop()
         self._ended += 1
-        if running is self._in_turn:
-            self._in_turn = None
-        elif self.running.pop((claim.id, claim.fence), None) is None:
+        if running.task is not self._shared and self.running.pop((claim.id, claim.fence), None) is None:
             return
         policies = ANY if outcome.ending is SUCCEEDED else running.policies(self._terms)
         self._settle(running.claim, outcome, policies, running.started)

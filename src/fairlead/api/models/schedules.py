@@ -1,7 +1,7 @@
 """Recurring schedules over HTTP."""
 
 from datetime import datetime
-from typing import Annotated, Any
+from typing import Annotated, Any, cast
 
 from pydantic import Field, StringConstraints
 
@@ -85,8 +85,7 @@ class ScheduleTerms(Incoming):
         given = self.model_dump(include=set(Terms.__annotations__), exclude_none=True)
         if self.retry is not None:
             given["retry"] = self.retry.policy()
-        terms: Any = given
-        return terms  # type: ignore[no-any-return]
+        return cast(Terms, given)
 
 
 class ScheduleCreation(ScheduleTerms):
