@@ -311,10 +311,3 @@ def _spread(worker: str, account: str) -> float:
 def account_of(tenant: Tenant) -> str:
     """The name of a tenant's account: its own, or within its group's."""
     return tenant.name if tenant.group is None else f"{POOL}{tenant.group} {tenant.name}"
-
-
-def tenant_name(account: str) -> str | None:
-    """The tenant whose account it is, if it is one's."""
-    if not account.startswith(POOL):
-        return account
-    return account.partition(" ")[2] or None
