@@ -148,7 +148,7 @@ def test_an_endpoint_that_is_not_there(visit: Visit) -> None:
     page = visit("/callbacks/nothing")
     expect(page.get_by_role("alert")).to_contain_text("there is no callback endpoint nothing")
     expect(page.get_by_role("button", name="Remove")).to_have_count(0)
-    page.get_by_role("main").get_by_role("link", name="Callbacks").click()
+    page.get_by_role("main").get_by_role("link", name="Callbacks", exact=True).click()
     page.get_by_label("Of one tenant").fill("nobody-at-all")
     expect(page.locator("main")).to_contain_text("No endpoints of nobody-at-all")
 

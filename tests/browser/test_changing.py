@@ -269,7 +269,7 @@ def test_the_overview_leads_to_what_can_be_done(visit: Visit, site: Site) -> Non
     page.locator(".health").get_by_role("link", name="Breakers, quarantines and limits").click()
     page.locator(".card").filter(has_text="it loops").get_by_role("button", name="Release").click()
     confirm(page, "Release")
-    page.get_by_role("link", name="Overview").click()
+    page.get_by_role("link", name="Overview", exact=True).click()
     expect(page.locator(".health")).to_be_visible()
     expect(page.locator(".health")).not_to_contain_text("it loops")
 

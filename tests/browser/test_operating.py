@@ -41,7 +41,7 @@ def test_a_refusal_that_is_read_after_the_sign_in_does_not_end_it(browser: Brows
     page.goto(f"{site.address}/dashboard/#key={site.key}")
     expect(page.get_by_role("navigation")).to_be_visible()
     page.evaluate("window.arrive()")
-    page.get_by_role("link", name="Jobs").click()
+    page.get_by_role("link", name="Jobs", exact=True).click()
     expect(page.locator("h1")).to_have_text("Jobs")
     context.close()
 
@@ -60,14 +60,14 @@ window.fetch = (...request) => {
 def test_an_answer_to_the_session_before_does_not_end_this_one(visit: Visit, site: Site) -> None:
     page = visit("/jobs")
     page.evaluate(LATE_REFUSAL)
-    page.get_by_role("link", name="Overview").click()
+    page.get_by_role("link", name="Overview", exact=True).click()
     expect(page.locator("h1")).to_have_text("Overview")
     page.get_by_role("button", name="Sign out").click()
     page.get_by_label("API key").fill(site.key)
     page.get_by_role("button", name="Sign in").click()
     expect(page.get_by_role("navigation")).to_be_visible()
     page.evaluate("window.arrive()")
-    page.get_by_role("link", name="Jobs").click()
+    page.get_by_role("link", name="Jobs", exact=True).click()
     expect(page.locator("h1")).to_have_text("Jobs")
 
 
