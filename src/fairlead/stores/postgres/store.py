@@ -167,11 +167,19 @@ class PostgresStore(
             "lease": lease.token,
         }
         if rows.claimed_alike(items):
-            found = await self._run("settle_plain", **given, fence=items[0].hold.fence)
-        else:
-            fences, results = [str(item.hold.fence) for item in items], [item.result for item in items]
-            found = await self._run("settle_succeeded", **given, fences=plain_array(fences), results=Texts(results))
+            return await self._settle_plain(items, given)
+        fences, results = [str(item.hold.fence) for item in items], [item.result for item in items]
+        found = await self._run("settle_succeeded", **given, fences=plain_array(fences), results=Texts(results))
         return {row[0] for row in found}
+
+    async def _settle_plain(self, items: Sequence[Settlement], given: dict[str, Any]) -> set[str]:
+        """Which ones were settled is read only where it was not all of them."""
+        async with self._connection() as connection:
+            given |= {"shard": SHARD, "fence": items[0].hold.fence}
+            cursor = await connection.execute(query("settle_plain"), given, binary=True)
+            if cursor.rowcount == len(items):
+                return {item.id for item in items}
+            return {str(job_id) for (job_id,) in await cursor.fetchall()}
 
     async def _settle_others(self, settlements: Sequence[Settlement], expired_only: bool) -> set[str]:
         if len({item.id for item in settlements}) < len(settlements):

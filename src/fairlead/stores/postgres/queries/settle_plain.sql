@@ -17,4 +17,4 @@ select
     id, shard, lane, 'succeeded', attempt, crashes, fence, owner, run_at, not_after, created_at, started_at, now(),
     parent, unique_key, options, replays, payload
 from gone
-returning id::text
+returning id

@@ -1,0 +1,1 @@
+-- PostgreSQL's pages of jobs get room for claims; SQLite writes a claimed job where it was.
