@@ -1,28 +1,33 @@
 """A coroutine that is part of a task: what it awaits, what it is told, and what stays with it."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine
 from contextvars import ContextVar
+from typing import Any, TypeVar
 
 import pytest
 
-from fairlead.worker.lead import lead
+from fairlead.worker.lead import Waiting, lead
 
 NAME: ContextVar[str] = ContextVar("NAME", default="nobody")
 
+Value = TypeVar("Value")
 
-async def test_who_never_waits_ends_at_once_and_nobody_is_told() -> None:
-    told: list[str] = []
 
+async def led(coroutine: Coroutine[Any, Any, Value]) -> Value:
+    """What comes of a coroutine in the end."""
+    found = lead(coroutine)
+    return await found if isinstance(found, Waiting) else found
+
+
+async def test_who_never_waits_ends_at_once() -> None:
     async def quick() -> str:
         return "done"
 
-    assert await lead(quick(), lambda: told.append("waits")) == "done"
-    assert told == []
+    assert lead(quick()) == "done"
 
 
-async def test_who_waits_is_told_of_once_and_gets_what_it_waited_for() -> None:
-    told: list[str] = []
+async def test_who_waits_gets_what_it_waited_for() -> None:
     given = asyncio.get_running_loop().create_future()
 
     async def patient() -> str:
@@ -31,8 +36,9 @@ async def test_who_waits_is_told_of_once_and_gets_what_it_waited_for() -> None:
         return str(await given)
 
     given.set_result("news")
-    assert await lead(patient(), lambda: told.append("waits")) == "news"
-    assert told == ["waits"]
+    found = lead(patient())
+    assert isinstance(found, Waiting)
+    assert await found == "news"
 
 
 async def test_errors_pass_both_ways() -> None:
@@ -46,7 +52,7 @@ async def test_errors_pass_both_ways() -> None:
         raise ValueError("mine")
 
     with pytest.raises(ValueError, match="mine"):
-        await lead(resilient(), lambda: None)
+        await led(resilient())
 
 
 async def test_a_cancellation_reaches_it_and_it_may_swallow_that() -> None:
@@ -59,7 +65,7 @@ async def test_a_cancellation_reaches_it_and_it_may_swallow_that() -> None:
         return "never told"
 
     async def leading() -> str:
-        return await lead(stubborn(), lambda: None)
+        return await led(stubborn())
 
     task = asyncio.create_task(leading())
     await asyncio.sleep(0)
@@ -78,7 +84,7 @@ async def test_a_task_that_is_thrown_away_closes_it() -> None:
 
     async def leading() -> None:
         NAME.set("mine")
-        await lead(long(), lambda: None)
+        await led(long())
 
     running = leading()
     running.send(None)
@@ -96,8 +102,8 @@ async def test_what_it_sets_stays_with_it_also_after_it_has_waited() -> None:
     async def seen() -> str:
         return NAME.get()
 
-    assert await lead(named("one"), lambda: None) == ["nobody", "one", "one"]
-    assert await lead(named("two"), lambda: None) == ["nobody", "two", "two"]
+    assert await led(named("one")) == ["nobody", "one", "one"]
+    assert await led(named("two")) == ["nobody", "two", "two"]
     assert NAME.get() == "nobody"
 
 
@@ -109,4 +115,4 @@ async def test_a_timeout_inside_ends_its_own_block(wait: Callable[[], Awaitable[
                 await wait()
         return "in time"
 
-    assert await lead(impatient(), lambda: None) == "in time"
+    assert await led(impatient()) == "in time"

@@ -135,7 +135,7 @@ async def _take_turns(app: BenchApp, claims: list[Claim]) -> None:
     with ThreadPoolExecutor(1) as threads:
         runner = Runner(threads, app.settings.result_limit)
         for claim in claims:
-            await lead(runner.run(claim, spec), lambda: None)
+            lead(runner.run(claim, spec))
 
 
 async def _run_all(app: BenchApp, claims: list[Claim]) -> None:

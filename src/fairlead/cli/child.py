@@ -14,6 +14,8 @@ from fairlead.wiring import make_store
 from fairlead.worker.child import SupervisorLink, run_child
 from fairlead.worker.service import Worker
 
+SWITCH_EVERY = 0.001
+
 
 async def work(app: App, concurrency: int, pools: tuple[str, ...], reserve: tuple[str, ...]) -> int:
     """Run one worker until the supervisor or a signal ends it."""
@@ -38,6 +40,15 @@ def _spare_the_collector() -> None:
     gc.set_threshold(50_000, 20, 20)
 
 
+def _switch_soon() -> None:
+    """Let a thread that needs the interpreter have it within a millisecond.
+
+    That of SQLite needs it between two statements, when it holds the lock for which all other processes wait; handlers
+    in threads that compute keep the event loop from it as long.
+    """
+    sys.setswitchinterval(SWITCH_EVERY)
+
+
 def main(arguments: list[str]) -> int:
     """Load the app and work: MODULE:APP CONCURRENCY POOLS [--reserve=TENANT ...] [--log-jobs]."""
     path, concurrency, pools, *flags = arguments
@@ -46,6 +57,7 @@ def main(arguments: list[str]) -> int:
     app.on_event(EventLog(), jobs="--log-jobs" in flags)
     reserve = tuple(flag.partition("=")[2] for flag in flags if flag.startswith("--reserve="))
     _spare_the_collector()
+    _switch_soon()
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
         return runner.run(work(app, int(concurrency), tuple(pools.split(",")), reserve))
 

@@ -35,6 +35,7 @@ from fairlead.core.workers import state_of
 
 Row = Sequence[Any]
 
+SUCCEEDED, RUNNING = State.SUCCEEDED, State.RUNNING  # reading a member of an enumeration takes a while
 BY_AGE = itemgetter(6, 0)  # of what claim_of takes: since when a job is ready, and its id
 
 
@@ -107,15 +108,23 @@ def split_succeeded(
 ) -> tuple[dict[tuple[str, str], dict[str, Settlement]], list[Settlement]]:
     """Successes that nothing follows from, by their claim and job, the first where one comes twice; and all others."""
     succeeded: dict[tuple[str, str], dict[str, Settlement]] = {}
-    others = []
+    others, last, own = [], None, None
     for item in settlements:
-        state, _, owner, lease, _ = item.hold
-        plain = item.state is State.SUCCEEDED and item.error is None and state is State.RUNNING and not item.calls_back
-        if plain and owner is not None and lease is not None:
-            succeeded.setdefault((owner, lease), {}).setdefault(item.id, item)
+        hold = item.hold
+        if hold is not last:  # the jobs of a claim mostly share it
+            last, own = hold, _claim_held(hold, succeeded)
+        if own is not None and item.state is SUCCEEDED and item.error is None and not item.calls_back:
+            own.setdefault(item.id, item)
         else:
             others.append(item)
-    return succeeded, others
+    return {claim: own for claim, own in succeeded.items() if own}, others
+
+
+def _claim_held(hold: Hold, succeeded: dict[tuple[str, str], dict[str, Settlement]]) -> dict[str, Settlement] | None:
+    """Where the successes of the hold's claim are gathered; None if it is not that of a claim."""
+    if hold.state is not RUNNING or hold.owner is None or hold.lease is None:
+        return None
+    return succeeded.setdefault((hold.owner, hold.lease), {})
 
 
 def claimed_alike(items: Sequence[Settlement]) -> bool:

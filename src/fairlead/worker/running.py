@@ -15,14 +15,13 @@ STOP_PATIENCE = 5.0
 class Running:
     """A run of a job. Until it waits for something, nobody can stop it, and so its terms do not matter."""
 
-    __slots__ = ("claim", "deadline", "has_waited", "patience", "spec", "started", "stopped_at", "stopped_by", "task")
+    __slots__ = ("claim", "deadline", "patience", "spec", "started", "stopped_at", "stopped_by", "task")
 
     def __init__(self, claim: Claim, spec: HandlerSpec, task: asyncio.Task[None] | None = None) -> None:
         self.claim = claim
         self.spec = spec
         self.task = task
         self.started = time.monotonic()
-        self.has_waited = False
         self.stopped_by: Ending | None = None
 
     def agree(self, terms: Terms) -> None:

@@ -11,7 +11,6 @@ import asyncio
 import time
 from collections import deque
 from collections.abc import Callable, Collection, Iterator, Mapping
-from functools import partial
 from random import Random
 
 from fairlead.core.controls import Controls
@@ -21,7 +20,7 @@ from fairlead.core.settle import settle
 from fairlead.handlers.spec import Registry
 from fairlead.telemetry.events import CancelAsked, JobEnded, JobStarted, LateExecution, Telemetry
 from fairlead.worker.health import Health
-from fairlead.worker.lead import lead
+from fairlead.worker.lead import Waiting, lead
 from fairlead.worker.lost import LostRuns
 from fairlead.worker.runner import Runner
 from fairlead.worker.running import Running
@@ -178,7 +177,10 @@ class Slots:
                     self._start(claim)
                     continue
                 running = Running(claim, self._registry[claim.lane.type], task)
-                await self._run(running)
+                outcome = self._begin(running)
+                if isinstance(outcome, Waiting):
+                    outcome = await self._go_through(running, outcome)
+                self._end(running, outcome)
                 if task.cancelling():  # by itself
                     break
                 if running.started > until:
@@ -197,23 +199,29 @@ class Slots:
         running.task = self._loop.create_task(self._run_alone(running))
 
     async def _run_alone(self, running: Running) -> None:
-        await self._run(running)
-        if not running.has_waited:
+        outcome = self._begin(running)
+        if isinstance(outcome, Waiting):
+            outcome = await self._go_through(running, outcome)
+        else:
             self._quick.add(running.spec.name)
+        self._end(running, outcome)
         self._go_on()
 
     def _enter(self, running: Running) -> None:
         running.agree(self._terms)
         self.running[running.claim.id, running.claim.fence] = running
 
-    def _waits(self, running: Running) -> None:
-        """A run waits for the first time: if it was its turn, the task is now its own, and others share another."""
-        running.has_waited = True
+    async def _go_through(self, running: Running, rest: Waiting[Outcome]) -> Outcome:
+        """A run waits: if it was its turn, the task is now its own, and others share another."""
         self._quick.discard(running.spec.name)
         if running.task is self._shared:
             self._shared = None
             self._enter(running)
             self._go_on()
+        try:
+            return await rest
+        except asyncio.CancelledError:
+            return running.outcome_of_stop()
 
     def _go_on(self) -> None:
         """Start what there is room for, and tell how many runs have ended."""
@@ -226,22 +234,26 @@ class Slots:
         if ended:
             self._on_freed(ended)
 
-    async def _run(self, running: Running) -> None:
+    def _begin(self, running: Running) -> Outcome | Waiting[Outcome]:
+        """Run a job up to where it waits for the first time."""
         claim = running.claim
         if self._telemetry:
             waited = max(0.0, time.time() - claim.ready_at)
             self._telemetry.emit(JobStarted(claim.id, claim.lane.type, claim.lane.tenant, claim.attempt, waited))
         self._on_started((claim.lane.pool, claim.ready_at, running.started))
         try:
-            run = self._runner.run(claim, running.spec, running)
-            outcome = await lead(run, partial(self._waits, running))
+            return lead(self._runner.run(claim, running.spec, running))
         except asyncio.CancelledError:
-            outcome = running.outcome_of_stop()
+            return running.outcome_of_stop()
+
+    def _end(self, running: Running, outcome: Outcome) -> None:
+        """Settle a run, unless that was done without it."""
         self._ended += 1
+        claim = running.claim
         if running.task is not self._shared and self.running.pop((claim.id, claim.fence), None) is None:
             return
         policies = ANY if outcome.ending is SUCCEEDED else running.policies(self._terms)
-        self._settle(running.claim, outcome, policies, running.started)
+        self._settle(claim, outcome, policies, running.started)
 
     def _settle(self, claim: Claim, outcome: Outcome, policies: Policies, started: float | None = None) -> None:
         ran = 0.0 if started is None else time.monotonic() - started
