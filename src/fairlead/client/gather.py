@@ -23,6 +23,7 @@ BATCH = 1000
 ABREAST = 2  # batches of one large submission that are on their way at once
 SOON = 60.0
 PATIENCE = 10.0
+READY, SCHEDULED = State.READY, State.SCHEDULED  # reading a member of an enumeration takes a while
 
 _Waiting = tuple[Sequence[NewJob], "asyncio.Future[list[Enqueued]]"]
 
@@ -148,7 +149,7 @@ async def store_patiently(store: Store, jobs: Sequence[NewJob], wake: frozenset[
 
 def hints(jobs: Sequence[NewJob]) -> frozenset[str]:
     """Whom to wake for these jobs: their pools, and the promoter if one is due soon."""
-    woken = {job.lane.pool for job in jobs if job.state is State.READY}
-    if any(job.state is State.SCHEDULED and job.delay < SOON for job in jobs):
+    woken = {job.lane.pool for job in jobs if job.state is READY}
+    if any(job.state is SCHEDULED and job.delay < SOON for job in jobs):
         woken.add(SCHEDULED_HINT)
     return frozenset(woken)

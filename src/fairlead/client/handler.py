@@ -117,4 +117,5 @@ class Handler(Generic[P, Result]):
         return build_jobs(self.spec, calls, self._template, submitter.settings, submitter.clock)
 
     def _submitted(self, jobs: list[NewJob], answers: list[Enqueued]) -> list[Job]:
-        return [Job(self._submitter.client, job, answer) for job, answer in zip(jobs, answers, strict=True)]
+        client = self._submitter.client
+        return [Job(client, job, answer) for job, answer in zip(jobs, answers, strict=True)]

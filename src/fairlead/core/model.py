@@ -17,6 +17,8 @@ from fairlead.core.progress import Progress
 from fairlead.core.states import State
 from fairlead.errors import ConfigError
 
+READY = State.READY  # reading a member of an enumeration takes a while
+
 
 class Priority(IntEnum):
     """The order of work within a tenant; a lower number goes first."""
@@ -106,7 +108,7 @@ class NewJob:
     def is_plain(self) -> bool:
         """Whether it is ready now and has nothing but its lane and its payload."""
         return (
-            self.state is State.READY
+            self.state is READY
             and self.run_at is None
             and self.not_after is None
             and self.unique is None
