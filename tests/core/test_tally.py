@@ -81,3 +81,16 @@ def test_the_estimate_follows_what_was_measured() -> None:
     assert estimates.of("short", "mail") == pytest.approx(0.5, rel=1e-3)
     estimates.learn("mail", 1, 0.0)
     assert 0 < estimates.of("short", "mail") < 0.5
+
+
+def test_a_type_is_charged_by_guess_until_a_run_of_it_has_ended() -> None:
+    tally = Tally()
+    tally.started(LANE, 0, DEFAULT)
+    assert not tally.guessed
+    tally.started(LANE, 2, DEFAULT)
+    tally.settle([(LANE, 1.0)] * 2)
+    assert tally.guessed == {"mail"}
+    tally.ended(LANE, 1.0)
+    tally.settle([(LANE, 1.0)])
+    tally.started(OTHER, 1, DEFAULT)
+    assert not tally.guessed

@@ -1,5 +1,6 @@
 """A worker's accounts when the store does not do what it should."""
 
+import asyncio
 from typing import Any
 
 import pytest
@@ -14,7 +15,9 @@ from fairlead.core.tally import Tally
 from fairlead.core.waits import WaitCount
 from fairlead.errors import StoreUnavailable
 from fairlead.ports.shares import Exchanged
+from fairlead.worker import accounts as keeping
 from fairlead.worker.accounts import Accounts
+from tests.worker.support import until
 
 LANE = Lane("short", "acme", "mail", Priority.DEFAULT, 1)
 
@@ -98,3 +101,27 @@ async def test_what_could_not_be_stored_is_stored_later() -> None:
     assert told["acme"] == pytest.approx(0.3)
     assert [item.delivered for item in store.heard if hasattr(item, "delivered")] == [pytest.approx(3.0)]
     assert [item.starts for item in store.heard if isinstance(item, WaitCount)] == [1]
+
+
+async def test_what_was_guessed_is_put_right_when_the_first_run_has_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Until then the tenant has paid for far more than it got, and its next job waits for its turn."""
+    monkeypatch.setattr(keeping, "SETTLE_EVERY", 3600.0)
+    store = Away()
+    store.away = False
+    accounts, queue, tally = made(store)
+    running = asyncio.create_task(accounts.run())
+    try:
+        await asyncio.sleep(0)
+        queue.update([ActiveLane(LANE, 0.0)])
+        (grant,) = queue.allocate(1, tally.estimates.of)
+        tally.started(grant.lane, 1, grant.cost)
+        accounts.ended()  # of another job
+        await asyncio.sleep(2 * keeping.AT_MOST_EVERY)
+        assert tally.guessed
+        tally.ended(LANE, 0.001)
+        accounts.ended()
+        await until(lambda: not tally.guessed)
+        assert queue.allocate(1, tally.estimates.of)[0].cost == pytest.approx(0.001)
+    finally:
+        running.cancel()
+        await asyncio.gather(running, return_exceptions=True)

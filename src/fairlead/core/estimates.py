@@ -25,6 +25,10 @@ class Estimates:
         average = self._averages.get(job_type)
         return self._pool_of(pool).estimate if average is None else average
 
+    def is_guess(self, job_type: str) -> bool:
+        """Whether none of its jobs has ended yet, as far as is known."""
+        return job_type not in self._averages
+
     def learn(self, job_type: str, count: int, seconds: float) -> None:
         """So many more jobs of the type took so many seconds together."""
         mean = max(LEAST, seconds / count)

@@ -103,6 +103,11 @@ class FairQueue:
             share.enter()
             self._busy.add(share)
 
+    def expect(self, active: ActiveLane) -> None:
+        """A lane may have work; what is known of it better stays."""
+        if active.lane.id not in self._find(active.lane).lanes:
+            self.add(active)
+
     def drop(self, lane: Lane) -> None:
         """A lane has run dry."""
         share = self._find(lane)

@@ -60,6 +60,7 @@ class Tally:
     def __init__(self, estimates: Estimates | None = None) -> None:
         self.estimates = Estimates() if estimates is None else estimates
         self._lanes: dict[int, LaneTally] = {}
+        self.guessed: set[str] = set()  # types of which jobs were charged, and none has been seen to end
         self.over: list[tuple[Lane, float]] = []  # the lane of each job that has ended, and how long it ran
         self._runs: dict[tuple[str, int], tuple[int, float]] = {}
         self.waits = Waits()
@@ -69,6 +70,8 @@ class Tally:
         tally = self._of(lane)
         tally.charged += count * cost
         tally.unearned += count * cost
+        if count and self.estimates.is_guess(lane.type):
+            self.guessed.add(lane.type)
 
     def ended(self, lane: Lane, ran: float) -> None:
         """A job has run so long."""
@@ -118,6 +121,7 @@ class Tally:
                 ended[tally.lane.type] = (count + tally.count, seconds + tally.seconds)
         for job_type, (count, seconds) in ended.items():
             self.estimates.learn(job_type, count, seconds)
+            self.guessed.discard(job_type)
 
     def _of(self, lane: Lane) -> LaneTally:
         tally = self._lanes.get(lane.id)

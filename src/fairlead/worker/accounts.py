@@ -1,9 +1,11 @@
 """Keeps what this worker used in step with what the store and other workers know of it.
 
 Three rhythms, none of them in the way of a claim. Every quarter of a second what ran is settled against what was
-charged, in memory. Every half second charges are exchanged through the store, and at once when long jobs were begun,
-since other workers should know before they choose. Every few seconds what was delivered goes to the ledger. Each waits
-longer where it costs more than a hundredth of the time, as with thousands of tenants.
+charged, in memory; and sooner when runs end of which nobody knew how long they take, since until then their tenant has
+paid for a careful guess and its next job waits for its turn. Every half second charges are exchanged through the store,
+and at once when long jobs were begun, since other workers should know before they choose. Every few seconds what was
+delivered goes to the ledger. Each waits longer where it costs more than a hundredth of the time, as with thousands of
+tenants.
 
 When the store is away, charges wait: what may have arrived is sent again as it was, so that it counts once. When the
 worker crashes, those of the last half second are forgotten.
@@ -31,6 +33,7 @@ EXCHANGE_EVERY = 0.5
 RECORD_EVERY = 5.0
 AT_MOST_EVERY = 0.05
 THRIFT = 100  # times what something cost, it waits before it is done again
+HASTE = 10  # and as often where there is a hurry
 OVERLAP = 2.0  # seconds; a charge may become visible so long after its instant
 LEARN_FROM = 24 * 3600.0
 
@@ -63,6 +66,12 @@ class Accounts:
         self._heard = 0.0
         self._balances: set[Balance] = set()  # that were heard last time
         self._hurry = asyncio.Event()
+        self._guess_over = asyncio.Event()
+
+    def ended(self) -> None:
+        """Runs have ended."""
+        if self._tally.guessed:
+            self._guess_over.set()
 
     def hurry(self) -> None:
         """Long jobs were begun: let the other workers know at once."""
@@ -72,7 +81,7 @@ class Accounts:
         """Keep in step until cancelled."""
         await _attempt(self._learn)
         async with asyncio.TaskGroup() as group:
-            group.create_task(_repeat(self._settle, SETTLE_EVERY), name="fairlead-settle-shares")
+            group.create_task(_repeat(self._settle, SETTLE_EVERY, self._guess_over), name="fairlead-settle-shares")
             group.create_task(_repeat(self._exchange, EXCHANGE_EVERY, self._hurry), name="fairlead-exchange-shares")
             group.create_task(_repeat(self._record, RECORD_EVERY), name="fairlead-record-usage")
 
@@ -139,10 +148,11 @@ async def _repeat(act: Callable[[], Awaitable[None]], every: float, hurry: async
     while True:
         began = time.monotonic()
         await _attempt(act)
-        pause = max(every, THRIFT * (time.monotonic() - began))
-        await asyncio.sleep(AT_MOST_EVERY)
+        took = time.monotonic() - began
+        least, pause = max(AT_MOST_EVERY, HASTE * took), max(every, THRIFT * took)
+        await asyncio.sleep(least)
         with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(pause - AT_MOST_EVERY):
+            async with asyncio.timeout(pause - least):
                 await hurry.wait()
         hurry.clear()
 

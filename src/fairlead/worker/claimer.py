@@ -1,7 +1,8 @@
 """Which jobs to take next: the view of active lanes, the allocation, the claim.
 
 The view is read again when it is older than a fraction of a second, when a hint arrives, and when it has run empty.
-Lanes that were active lately are tried first after a hint, which saves a round trip when a quiet system gets a job.
+Lanes that were active lately are tried first after a hint, which saves a round trip when a quiet system gets a job, and
+are taken for active after one that comes too soon for another look: a slot may be free for a moment only.
 
 The controls are read with the view; closed lanes are left out of it. Without a view they are at most a second old.
 Lanes behind a breaker that lets a few through are no part of the view either: they are claimed from with permits.
@@ -72,8 +73,9 @@ class Claimer:
         self._reserve = reserve
         self._read_at = 0.0
         self._read_for = 0.0
-        self._recent: dict[int, Lane] = {}
+        self._recent: dict[int, ActiveLane] = {}
         self._hinted = False
+        self._has_guessed = False  # which lanes the last hint was about
         self._control_view = controls or ControlView(store)
         self._control_view.watchers.append(self._follow_controls)
         self.controls = self._control_view.known
@@ -92,7 +94,7 @@ class Claimer:
 
     def hint(self) -> None:
         """There may be new work: do not trust the view."""
-        self._hinted = True
+        self._hinted, self._has_guessed = True, False
 
     def hint_controls(self) -> None:
         """Controls have changed: trust neither them nor the view."""
@@ -111,6 +113,8 @@ class Claimer:
             self.queue.add(active)
         if self._view_is_old():
             await self._look()
+        elif self._hinted and not self._has_guessed:
+            self._guess()
         permitted = await self._claim_with_permits(free_slots) if self._behind_breakers else []
         return permitted or await self._claim_from_view(free_slots)
 
@@ -121,6 +125,13 @@ class Claimer:
         age = time.monotonic() - self._read_at
         fresh = PATIENT * self._read_for if self._hinted else max(FRESH, THRIFTY * self._read_for)
         return not self.queue or age > fresh
+
+    def _guess(self) -> None:
+        """Those that had work lately may have some again; one that has not costs a claim little."""
+        self._has_guessed = True
+        for active in self._recent.values():
+            if self._is_open(active.lane):
+                self.queue.expect(active)
 
     async def _claim_from_view(self, free_slots: int) -> list[Claim]:
         """Each round that finds nothing takes the lanes it asked out of the view, so this ends."""
@@ -278,18 +289,19 @@ class Claimer:
             self.queue.drop(grant.lane)
         if any(grant.cost >= LONG for grant in grants) and claims:
             self.on_long_jobs()
-        self._remember([grant.lane for grant in grants[-RECENT:] if grant.lane.id in taken])
+        lately = [(grant.lane, taken[grant.lane.id][1]) for grant in grants[-RECENT:] if grant.lane.id in taken]
+        self._remember([ActiveLane(lane, last) for lane, last in lately])
 
-    def _remember(self, lanes: list[Lane]) -> None:
+    def _remember(self, lanes: list[ActiveLane]) -> None:
         """These had work lately."""
-        for lane in lanes:
-            self._recent.pop(lane.id, None)
-            self._recent[lane.id] = lane
+        for active in lanes:
+            self._recent.pop(active.lane.id, None)
+            self._recent[active.lane.id] = active
         while len(self._recent) > RECENT:
             del self._recent[next(iter(self._recent))]
 
     def _recent_grants(self, free_slots: int) -> list[Grant]:
-        lanes = [lane for lane in self._recent.values() if self._is_open(lane)][-free_slots:]
+        lanes = [lane for lane, _ in self._recent.values() if self._is_open(lane)][-free_slots:]
         if not lanes:
             return []
         if self._room():

@@ -325,6 +325,7 @@ class Worker:
 
     def _on_freed(self, ended: int) -> None:
         self._pace.ended(ended)
+        self._accounts.ended()
         self._freed.set()
 
     def _on_settled(self, settlements: list[Settlement]) -> None:
