@@ -1,7 +1,8 @@
 """Gathering: a lone caller goes straight to the store, company shares a statement, and hints leave with commits."""
 
 import asyncio
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import aclosing
 from typing import Any, cast
 
 import pytest
@@ -102,16 +103,42 @@ async def test_a_refused_submission_takes_nobody_else_down() -> None:
     await waker.close()
 
 
+async def all_stored(gatherer: Gatherer, batches: Iterable[list[NewJob]]) -> list[str]:
+    """The ids of what was stored, in order."""
+    async with aclosing(gatherer.submit_batches(batches)) as stored:
+        return [answer.id async for _, answers in stored for answer in answers]
+
+
 async def test_of_a_large_submission_two_batches_are_on_their_way_at_once() -> None:
     store = SlowStore()
     gatherer, waker = gatherer_on(store)
     batches = [[new_job()] for _ in range(4)]
-    caller = asyncio.create_task(gatherer.submit_batches(batches, 2))
+    caller = asyncio.create_task(all_stored(gatherer, batches))
     for _ in range(10):
         await asyncio.sleep(0)
     assert store.batches == [[job.id] for (job,) in batches[:2]]
     store.go.set()
-    assert [answer.id for answer in await caller] == [job.id for (job,) in batches]
+    assert await caller == [job.id for (job,) in batches]
+    await waker.close()
+
+
+async def test_a_batch_is_made_when_its_turn_has_come() -> None:
+    store = SlowStore()
+    gatherer, waker = gatherer_on(store)
+    made: list[str] = []
+
+    def batches() -> Iterator[list[NewJob]]:
+        for _ in range(5):
+            job = new_job()
+            made.append(job.id)
+            yield [job]
+
+    caller = asyncio.create_task(all_stored(gatherer, batches()))
+    for _ in range(10):
+        await asyncio.sleep(0)
+    assert len(made) == 3
+    store.go.set()
+    assert await caller == made
     await waker.close()
 
 
@@ -122,7 +149,7 @@ async def test_after_a_batch_that_is_refused_no_other_leaves() -> None:
     store.refused.add(batches[1][0].id)
     store.go.set()
     with pytest.raises(StoreRefused):
-        await gatherer.submit_batches(batches, 2)
+        await all_stored(gatherer, batches)
     assert len(store.batches) <= 3
     await waker.close()
 
@@ -140,3 +167,15 @@ async def test_a_large_submission_is_stored_whole(store_url: str, run_in: str | 
         assert sum((await (await app.store()).count_jobs()).values()) == 2_300
         for number in (0, 999, 1_100, 2_299):
             assert (await jobs[number].read()).payload == f'{{"number":{number}}}'
+
+
+async def test_nothing_of_a_large_submission_is_stored_where_one_argument_is_wrong(store_url: str) -> None:
+    app = fairlead.App(store_url)
+
+    @app.handler("count")
+    async def count(number: int) -> None: ...
+
+    async with app:
+        with pytest.raises(fairlead.InvalidArguments):
+            await count.enqueue_many([*[{"number": number} for number in range(2_300)], {"number": "many"}])
+        assert sum((await (await app.store()).count_jobs()).values()) == 0

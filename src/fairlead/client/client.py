@@ -2,13 +2,14 @@
 
 import asyncio
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from contextlib import aclosing
 from datetime import datetime
 from typing import Any
 
 from fairlead.client.admission import Admission, Doorkeeper
 from fairlead.client.callbacks import KnownCallbacks
-from fairlead.client.gather import ABREAST, BATCH, Gatherer
+from fairlead.client.gather import BATCH, Gatherer, Stored
 from fairlead.client.job import Job
 from fairlead.client.places import Places
 from fairlead.client.wakeups import Waker
@@ -75,11 +76,25 @@ class Client:
         answers = await self._store_all(kept) if kept else []
         return answers if len(kept) == len(jobs) else with_shed(jobs, kept, answers)
 
+    async def submit_payloads(
+        self, payloads: Sequence[str], make: Callable[[Sequence[str]], list[NewJob]]
+    ) -> AsyncGenerator[Stored]:
+        """Make jobs of payloads and submit them; many are made batch by batch, while others are stored."""
+        if not self._admission.is_quiet():
+            jobs = make(payloads)
+            yield jobs, await self.submit(jobs)
+            return
+        batches = (make(payloads[start : start + BATCH]) for start in range(0, len(payloads), BATCH))
+        async with aclosing(self._gatherer.submit_batches(batches)) as stored:
+            async for batch in stored:
+                yield batch
+
     async def _store_all(self, jobs: Sequence[NewJob]) -> list[Enqueued]:
         if len(jobs) <= BATCH:
             return await self._gatherer.submit(jobs)
-        batches = [jobs[start : start + BATCH] for start in range(0, len(jobs), BATCH)]
-        return await self._gatherer.submit_batches(batches, ABREAST if all(job.is_plain for job in jobs) else 1)
+        batches = (list(jobs[start : start + BATCH]) for start in range(0, len(jobs), BATCH))
+        async with aclosing(self._gatherer.submit_batches(batches)) as stored:
+            return [answer async for _, answers in stored for answer in answers]
 
     async def read(self, job_id: str) -> JobRecord:
         """The job, live or finished; JobNotFound if there is none."""
@@ -139,8 +154,18 @@ def build_jobs(
     clock: Callable[[], float] = time.time,
 ) -> list[NewJob]:
     """The jobs that these calls of a handler ask for, checked; `clock` is the store's where that has one."""
+    return make_jobs(spec, dump_calls(spec, calls, settings), shared, clock())
+
+
+def dump_calls(spec: HandlerSpec, calls: Sequence[Mapping[str, Any]], settings: Settings) -> list[str]:
+    """The arguments as they are stored, checked."""
     dump, limit = spec.arguments.dump, settings.payload_limit
-    jobs = new_jobs(shared, [dump(call, limit) for call in calls], clock())
+    return [dump(call, limit) for call in calls]
+
+
+def make_jobs(spec: HandlerSpec, payloads: Sequence[str], shared: Template, now: float) -> list[NewJob]:
+    """The jobs with these payloads."""
+    jobs = new_jobs(shared, payloads, now)
     if spec.marks.is_keyed:
         for job in jobs:
             job.lane = shared.lane._replace(limits=spec.marks.of(job.payload))

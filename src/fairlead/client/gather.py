@@ -11,7 +11,7 @@ import asyncio
 import random
 import time
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import AsyncGenerator, Iterable, Sequence
 
 from fairlead.client.wakeups import Waker
 from fairlead.core.model import Enqueued, NewJob
@@ -24,6 +24,8 @@ ABREAST = 2  # batches of one large submission that are on their way at once
 SOON = 60.0
 PATIENCE = 10.0
 READY, SCHEDULED = State.READY, State.SCHEDULED  # reading a member of an enumeration takes a while
+
+Stored = tuple[list[NewJob], list[Enqueued]]  # a batch, and what became of it
 
 _Waiting = tuple[Sequence[NewJob], "asyncio.Future[list[Enqueued]]"]
 
@@ -46,23 +48,23 @@ class Gatherer:
         self._waiting.append((jobs, future))
         return await future
 
-    async def submit_batches(self, batches: Sequence[Sequence[NewJob]], abreast: int) -> list[Enqueued]:
-        """Store batches in order, so many on their way at once: the next is made ready while the store is at work."""
-        answers: list[Enqueued] = []
-        under_way: deque[asyncio.Task[list[Enqueued]]] = deque()
+    async def submit_batches(self, batches: Iterable[list[NewJob]]) -> AsyncGenerator[Stored]:
+        """Store batches in order; the next is made, and the one before made use of, while the store is at work."""
+        under_way: deque[tuple[list[NewJob], asyncio.Task[list[Enqueued]]]] = deque()
         try:
             for batch in batches:
-                if len(under_way) == abreast:
-                    answers += await under_way.popleft()
-                under_way.append(asyncio.create_task(self._store_and_wake(batch), name="fairlead-enqueue"))
+                abreast = ABREAST if all(job.is_plain for job in batch) else 1
+                while len(under_way) >= abreast:
+                    yield await _next(under_way)
+                under_way.append((batch, asyncio.create_task(self._store_and_wake(batch), name="fairlead-enqueue")))
                 await asyncio.sleep(0)
             while under_way:
-                answers += await under_way.popleft()
+                yield await _next(under_way)
         finally:
-            for task in under_way:
+            tasks = [task for _, task in under_way]
+            for task in tasks:
                 task.cancel()
-            await asyncio.gather(*under_way, return_exceptions=True)
-        return answers
+            await asyncio.gather(*tasks, return_exceptions=True)
 
     async def close(self) -> None:
         """Wait for what is on its way."""
@@ -130,6 +132,14 @@ class Gatherer:
         for _, future in batch:
             if not future.done():
                 future.set_exception(error)
+
+
+async def _next(under_way: deque[tuple[list[NewJob], asyncio.Task[list[Enqueued]]]]) -> Stored:
+    """The oldest batch, once it is stored."""
+    batch, task = under_way[0]
+    answers = await task
+    under_way.popleft()
+    return batch, answers
 
 
 async def store_patiently(store: Store, jobs: Sequence[NewJob], wake: frozenset[str] = frozenset()) -> list[Enqueued]:

@@ -1,11 +1,13 @@
 """A declared handler: still callable as the function it is, and the typed way to submit its jobs."""
 
 from collections.abc import Callable, Coroutine, Mapping, Sequence
+from contextlib import aclosing
 from functools import update_wrapper
 from typing import Any, Generic, ParamSpec, Protocol, TypeVar
 
 from fairlead.client.admission import Admission
-from fairlead.client.client import Client, build_jobs, template_of
+from fairlead.client.client import Client, build_jobs, dump_calls, make_jobs, template_of
+from fairlead.client.gather import BATCH
 from fairlead.client.job import Job
 from fairlead.client.places import Places
 from fairlead.config import Settings
@@ -79,9 +81,11 @@ class Handler(Generic[P, Result]):
         """Submit a job for each set of arguments."""
         if self._options.connection is None:
             client = await self._submitter.client()
-            jobs = self._build(calls, client.places)
             if self._options.callback is not None:
                 await client.require_callback(self._options)
+            if len(calls) > BATCH:
+                return await self._enqueue_batches(client, calls)
+            jobs = self._build(calls, client.places)
             return self._submitted(jobs, await client.submit(jobs))
         jobs, answers = self._enqueue_within(calls)
         return self._submitted(jobs, answers if isinstance(answers, list) else await answers)
@@ -107,14 +111,29 @@ class Handler(Generic[P, Result]):
         store = self._submitter.unopened_store()
         return jobs, store.enqueue_within(self._options.connection, jobs, self._submitter.admission)
 
+    async def _enqueue_batches(self, client: Client, calls: Sequence[Mapping[str, Any]]) -> list[Job]:
+        """All arguments are checked before anything is stored; the rest is done batch by batch."""
+        payloads = dump_calls(self.spec, calls, self._submitter.settings)
+        shared, clock = self._shared(client.places), self._submitter.clock
+        submitted: list[Job] = []
+        made = client.submit_payloads(payloads, lambda some: make_jobs(self.spec, some, shared, clock()))
+        async with aclosing(made) as stored:
+            async for jobs, answers in stored:
+                submitted += self._submitted(jobs, answers)
+        return submitted
+
     def _build(self, calls: Sequence[Mapping[str, Any]], places: Places | None = None) -> list[NewJob]:
+        submitter = self._submitter
+        return build_jobs(self.spec, calls, self._shared(places), submitter.settings, submitter.clock)
+
+    def _shared(self, places: Places | None = None) -> Template:
+        """What all jobs have in common; made again where the type's pool has changed."""
         version = 0 if places is None else places.version
         if self._template is None or version != self._placed:
             pool = self.spec.pool if places is None else places.of(self.spec)
             self._template = template_of(self.spec, self._options, self._submitter.settings, pool)
             self._placed = version
-        submitter = self._submitter
-        return build_jobs(self.spec, calls, self._template, submitter.settings, submitter.clock)
+        return self._template
 
     def _submitted(self, jobs: list[NewJob], answers: list[Enqueued]) -> list[Job]:
         client = self._submitter.client
