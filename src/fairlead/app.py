@@ -323,6 +323,10 @@ class App:
         operator = Operator(actor or whoami(), reason)
         await dead_letters.replay_one(await self.store(), job_id, operator, payload, self.settings.payload_limit)
 
+    async def purge(self, job_id: str, *, reason: str, actor: str | None = None) -> None:
+        """Remove a dead job for good, with its payload, result and errors; the audit keeps its id, who and why."""
+        await dead_letters.purge_one(await self.store(), job_id, Operator(actor or whoami(), reason))
+
     def on_event(self, listener: Callable[[Event], None], jobs: bool = True) -> None:
         """Call the listener for what happens in workers and services of this process; `jobs` includes each run."""
         self.telemetry.listen(listener, jobs)

@@ -4,7 +4,13 @@ import { ActionButton, Failure, Loading } from "../parts/feedback";
 import { Link } from "../parts/link";
 import { useRead, useRefresh } from "../parts/query";
 import { count, duration, Json, StateBadge, When } from "../parts/text";
+import { go } from "../router";
 import type { Attempt, Explanation, JobDetail, Moment, Progress } from "../types";
+
+interface Purged {
+  removed: number;
+  refused: { detail: string }[];
+}
 
 const LIVE = ["scheduled", "ready", "running", "retrying"];
 const WAITING = ["scheduled", "ready", "retrying"];
@@ -106,6 +112,20 @@ function Actions({ job, refresh }: { job: JobDetail; refresh: () => void }) {
         />
       )}
       {WAITING.includes(job.state) && <ChangePriority job={job} refresh={refresh} />}
+      {job.state === "dead" && (
+        <ActionButton
+          question={{
+            title: "Remove this job for good",
+            what: "It is removed with its payload and errors. This cannot be undone.",
+            label: "Remove",
+            danger: true,
+            needsReason: true,
+            run: (reason) => send<Purged>("POST", "/v1/dead-letters/purge", { ids: [job.id], reason }),
+            told: (answer: Purged) => (answer.removed ? "Removed" : `Not removed: ${answer.refused[0]?.detail ?? ""}`),
+            done: () => go("/dead-letters"),
+          }}
+        />
+      )}
       {job.state === "dead" && <EditAndReplay job={job} refresh={refresh} />}
     </div>
   );

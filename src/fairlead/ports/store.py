@@ -32,11 +32,11 @@ Effects live as long as the job's record.
 **Too late.** A settlement as expired is followed by the job that the expired one named for that case (core.late), in
 the same transaction: there is one for each expired job and none without, whoever settles and however often.
 
-**Dead letters.** A dead job is moved only by an operator, through `revive`, `amend_dead`, `cancel_dead` and
-`purge_dead`. Each decision names the death it was taken about (fence and end), and counts only while the job is still
-that dead. A revived job keeps its id, its key and its fence, which goes on rising, and begins with fresh attempts. It
-needs its idempotency key: where another job holds that now, this one revival is refused, and the rest of the batch
-goes on.
+**Dead letters.** A dead job is moved only by an operator, through `revive`, `amend_dead`, `cancel_dead`, `remove_dead`
+and `purge_dead`. Each decision names the death it was taken about (fence and end), and counts only while the job is
+still that dead. A revived job keeps its id, its key and its fence, which goes on rising, and begins with fresh
+attempts. It needs its idempotency key: where another job holds that now, this one revival is refused, and the rest of
+the batch goes on.
 
 **Waiting jobs.** `amend_waiting` changes a job that nobody owns: each change names the state and the fence it was
 decided in, and counts only while the job is still in them.
@@ -246,6 +246,9 @@ class Store(ShareStore, LimitedStore, ServerRecords, ViewStore, CallbackStore, P
 
     async def purge_dead(self, wanted: JobFilter, older_than: float, limit: int, note: AuditNote) -> int:
         """Remove up to `limit` dead jobs that died so many seconds ago, with their attempts; returns how many."""
+
+    async def remove_dead(self, holds: Sequence[DeadHold], note: AuditNote) -> set[str]:
+        """Remove dead jobs that are still what was seen, with their attempts; returns their ids."""
 
     async def amend_waiting(self, changes: Sequence[WaitingChange], note: AuditNote) -> set[str]:
         """Apply changes to jobs that still wait as they were seen; returns their ids."""

@@ -150,10 +150,23 @@ async def cancel_many(wanted: DeadChoice, caller: Actor) -> DeadAction:
 
 @router.post("/purge", responses=answers())
 async def purge(wanted: Purge, caller: Actor) -> Purged:
-    """Remove dead jobs for good that died so many seconds ago."""
+    """Remove dead jobs for good: those with these ids, or all that fit and died so many seconds ago."""
+    if wanted.filter is None or wanted.older_than is None:
+        return await _purge_ids(wanted, caller)
     chosen = wanted.filter.job_filter(caller.tenant_for(wanted.filter.tenant))
+    if wanted.dry_run:
+        return Purged(removed=0, would_remove=await use_cases.count_old(caller.store, chosen, wanted.older_than))
     removed = await use_cases.purge(caller.store, chosen, wanted.older_than, caller.operator(wanted.reason))
     return Purged(removed=removed)
+
+
+async def _purge_ids(wanted: Purge, caller: Caller) -> Purged:
+    own, foreign = await _own(caller, wanted.ids or [])
+    if wanted.dry_run:
+        found = _action(await use_cases.find_dead(caller.store, own), foreign)
+        return Purged(removed=0, would_remove=len(found.done), refused=found.refused)
+    done = _action(await use_cases.purge_ids(caller.store, own, caller.operator(wanted.reason)), foreign)
+    return Purged(removed=len(done.done), refused=done.refused)
 
 
 async def _on_chosen(
