@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from fairlead.control.audit import Operator
-from fairlead.control.settings import Expected, change_control, read_controls
+from fairlead.control.settings import Expected, change_control, read_controls, removal
 from fairlead.core.admission import (
     DEPTH,
     OVERLOAD,
@@ -16,9 +16,8 @@ from fairlead.core.admission import (
     rule_name,
 )
 from fairlead.core.buckets import flow
-from fairlead.core.controls import Controls
 from fairlead.core.tenancy import TIERS
-from fairlead.errors import ConfigError, NotSet
+from fairlead.errors import ConfigError
 from fairlead.ports.store import Store
 
 
@@ -91,10 +90,7 @@ def _absent(kind: str, name: str) -> str:
 async def _change(
     store: Store, kind: str, name: str, value: dict[str, Any] | None, operator: Operator, expected: Expected
 ) -> None:
-    def decide(controls: Controls) -> dict[str, Any] | None:
-        if value is None and controls.get(kind, name) is None:
-            raise NotSet(f"{_absent(kind, name)}; `fairlead backpressure list` shows what is set")
-        return value
-
+    absent = f"{_absent(kind, name)}; `fairlead backpressure list` shows what is set"
+    decide = removal(kind, name, absent) if value is None else (lambda _: value)
     action = f"remove {kind}" if value is None else f"set {kind}"
     await change_control(store, kind, name, decide, operator, action, name, expected)
