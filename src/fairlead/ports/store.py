@@ -20,7 +20,8 @@ was overtaken by someone else: the caller has lost, changes nothing, and counts 
 
 **Repeating.** A connection can break while a commit is on its way, and nobody knows whether it arrived. `enqueue` may
 be repeated with the same ids and `again=True`: jobs that arrived the first time are left alone, even those that have
-finished meanwhile. `settle` may be repeated as it is: a settlement that arrived finds its hold gone.
+finished meanwhile. `settle` may be repeated as it is: a settlement that arrived finds its hold gone. So may
+`register_worker`, while the lease lasts.
 
 **Cancelling.** A job that waits is settled. Of a job that runs, the wish to cancel is stored with its row by `cancel`,
 and is part of its hold from then on: a settlement that was decided without knowing it, unless it is a success, does
@@ -319,7 +320,7 @@ class Store(ShareStore, LimitedStore, ServerRecords, ViewStore, CallbackStore, P
         """All registered types."""
 
     async def register_worker(self, info: WorkerInfo, lease: float) -> None:
-        """Enter a worker with a lease of so many seconds."""
+        """Enter a worker with a lease of so many seconds; LeaseLost where it is there, and its lease is over."""
 
     async def report_worker(self, worker_id: str, report: Mapping[str, Any]) -> str | None:
         """Keep a worker's own figures for operators; returns the state that it is to be in."""
