@@ -13,6 +13,8 @@ from fairlead.core.admission import (
     Overload,
     Policy,
     checked_depth,
+    depths,
+    flows,
     rule_name,
 )
 from fairlead.core.buckets import flow
@@ -62,15 +64,10 @@ async def set_overload(store: Store, policy: Overload | None, operator: Operator
 async def bounds(store: Store) -> Bounds:
     """All that is set, and what it has refused, put off and shed."""
     controls = await read_controls(store)
-    depths = {name: item.value["waiting"] for name, item in sorted(controls.of(DEPTH).items()) if item.value}
-    rates = {
-        name: (item.value["rate"], item.value["burst"])
-        for name, item in sorted(controls.of(SUBMISSION).items())
-        if item.value
-    }
+    rates = {name: (way.rate, way.burst) for name, way in flows(controls).items()}
     kinds = (DEPTH, SUBMISSION, OVERLOAD)
     versions = {(kind, name): item.version for kind in kinds for name, item in controls.of(kind).items()}
-    return Bounds(depths, rates, Policy(controls).overload, await store.admissions(), versions)
+    return Bounds(depths(controls), rates, Policy(controls).overload, await store.admissions(), versions)
 
 
 def _rule(scope: str, name: str, value: dict[str, Any] | None) -> str:

@@ -7,7 +7,7 @@ from fairlead.control.audit import Operator
 from fairlead.control.settings import Expected, change_control, read_controls, removal, version_of
 from fairlead.core.buckets import left
 from fairlead.core.controls import Controls
-from fairlead.core.limits import LIMIT, Bound, Rules, bound, limit_name, usage
+from fairlead.core.limits import LIMIT, Bound, Rules, bound, limit_name, stored_bound, usage
 from fairlead.core.model import JobType
 from fairlead.errors import ConfigError, NotSet
 from fairlead.ports.limits import Holder, LimitUse
@@ -118,5 +118,5 @@ def declared(types: Iterable[JobType]) -> dict[str, Bound]:
     found: dict[str, Bound] = {}
     for job_type in types:
         for limit in job_type.settings.get("limits") or []:
-            found[limit["name"]] = bound(limit["concurrent"], limit["rate"], limit["burst"])
+            found[limit["name"]] = stored_bound(limit)
     return found
