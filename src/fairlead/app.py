@@ -201,7 +201,7 @@ class App:
 
     def unopened_store(self) -> Store:
         """A store that is good for building statements only."""
-        return self._memory_store or make_store(self.settings.database_url, self.clock)
+        return self._memory_store or make_store(self.settings.database_url, self.clock, self.settings.listen_url)
 
     async def store(self) -> Store:
         """The open store behind the client of the running event loop."""
@@ -348,11 +348,11 @@ class App:
 
     async def _open_store(self) -> Store:
         if not is_in_memory(self.settings.database_url):
-            store = make_store(self.settings.database_url, self.clock)
+            store = make_store(self.settings.database_url, self.clock, self.settings.listen_url)
             await store.open()
             return store
         if self._memory_store is None:
-            self._memory_store = make_store(self.settings.database_url, self.clock)
+            self._memory_store = make_store(self.settings.database_url, self.clock, self.settings.listen_url)
             await self._memory_store.open()
         return self._memory_store
 

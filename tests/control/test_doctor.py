@@ -38,6 +38,7 @@ def worker(lease_left: float, pools: tuple[str, ...] = ("short",), version: str 
 async def test_a_new_store(store_url: str) -> None:
     found = levels(await examine(lambda: make_store(store_url), store_url))
     assert found.keys() >= {"store", "writing", "durability", "schema", "clock", "jobs", "schedule", "workers"}
+    assert "pooler" not in found
     assert Level.PROBLEM not in found.values()
 
 

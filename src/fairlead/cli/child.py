@@ -17,7 +17,7 @@ from fairlead.worker.service import Worker
 
 async def work(app: App, concurrency: int, pools: tuple[str, ...], reserve: tuple[str, ...]) -> int:
     """Run one worker until the supervisor or a signal ends it."""
-    store = make_store(app.settings.database_url)
+    store = make_store(app.settings.database_url, listen_url=app.settings.listen_url)
     await store.open()
     link = SupervisorLink()
     worker = Worker(

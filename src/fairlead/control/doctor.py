@@ -70,6 +70,7 @@ async def _examine_open(store: Store, where: str) -> list[Finding]:
         *check_library(facts),
         check_writable(facts),
         check_durability(facts),
+        *check_pooler(facts),
         _ok("schema", f"version {facts['schema']}, which this version of Fairlead needs"),
         await _check_clock(store, facts),
         check_jobs(counts),
@@ -120,6 +121,21 @@ def check_durability(facts: Mapping[str, Any]) -> Finding:
         advice = "set full_page_writes = on, unless the file system never writes half a page"
         return _warning("durability", "a power cut may damage tables (full_page_writes off)", advice)
     return _ok("durability", f"what was accepted survives a power cut ({settings})")
+
+
+def check_pooler(facts: Mapping[str, Any]) -> list[Finding]:
+    """Whether hints arrive where a pooler stands before PostgreSQL."""
+    if not facts.get("pooled"):
+        return []
+    if not facts["deaf"]:
+        return [_ok("pooler", "a pooler stands before PostgreSQL, and hints have an address of their own")]
+    return [
+        _warning(
+            "pooler",
+            "a pooler stands before PostgreSQL, so no hints arrive: jobs are found by polling",
+            "set listen_url to the address of the server itself, or to the pooler's if that is in session mode",
+        )
+    ]
 
 
 def check_clock(difference: float, uncertainty: float) -> Finding:

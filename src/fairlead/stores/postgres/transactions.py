@@ -19,7 +19,14 @@ from psycopg_pool import AsyncConnectionPool, ConnectionPool, PoolTimeout
 
 from fairlead.core.model import Held, Hold, Settlement
 from fairlead.errors import StoreRefused, StoreUnavailable
-from fairlead.stores.postgres.connection import DEADLINE, conninfo, heeding, translating
+from fairlead.stores.postgres.connection import (
+    DEADLINE,
+    conninfo,
+    heeding,
+    is_direct,
+    is_direct_blocking,
+    translating,
+)
 
 MOST = 8
 PATIENCE = 30.0
@@ -194,7 +201,7 @@ class Transactions:
     async def begin(self) -> AsyncTransaction:
         """Open a transaction; waits for a connection if too many are open."""
         if self._pool is None:
-            self._pool = AsyncConnectionPool(conninfo(self._url), reset=_reset, **_SIZES)
+            self._pool = AsyncConnectionPool(conninfo(self._url), configure=_settle_in, reset=_reset, **_SIZES)
         with heeding(), _explaining():
             await self._pool.open()
             async with AsyncExitStack() as opening:
@@ -206,7 +213,9 @@ class Transactions:
         """Open one for the thread that asks; it waits by itself, so that nobody else's thread is kept waiting."""
         with self._lock:
             if self._threads_pool is None:
-                self._threads_pool = ConnectionPool(conninfo(self._url), reset=_reset_blocking, **_SIZES)
+                self._threads_pool = ConnectionPool(
+                    conninfo(self._url), configure=_settle_in_blocking, reset=_reset_blocking, **_SIZES
+                )
             pool = self._threads_pool
         with _explaining(), ExitStack() as opening:
             pool.open()
@@ -221,6 +230,16 @@ class Transactions:
         if self._threads_pool is not None:
             await asyncio.to_thread(self._threads_pool.close, timeout=5)
         self._pool = self._threads_pool = None
+
+
+async def _settle_in(connection: psycopg.AsyncConnection[Any]) -> None:
+    await is_direct(connection)
+    await connection.rollback()
+
+
+def _settle_in_blocking(connection: psycopg.Connection[Any]) -> None:
+    is_direct_blocking(connection)
+    connection.rollback()
 
 
 async def _reset(connection: psycopg.AsyncConnection[Any]) -> None:
