@@ -133,6 +133,12 @@ def is_direct_blocking(connection: psycopg.Connection[Any]) -> bool:
     return _heed_pooler(connection, cursor.fetchone())
 
 
+def takes_no_writes(connection: psycopg.AsyncConnection[Any] | psycopg.Connection[Any]) -> bool:
+    """Whether the server has told that it takes none, as it does by itself since PostgreSQL 14."""
+    told = connection.info.parameter_status
+    return "on" in (told("in_hot_standby"), told("default_transaction_read_only"))
+
+
 def _heed_pooler(connection: psycopg.AsyncConnection[Any] | psycopg.Connection[Any], answer: Any) -> bool:
     direct = bool(answer[0])
     if not direct:

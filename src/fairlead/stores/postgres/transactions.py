@@ -3,7 +3,8 @@
 Each has a connection of its own for as long as its handler runs, from pools of a bounded size that nothing else uses:
 handlers that wait for each other never take a connection from claims and settlements. The connection is handed out
 inside a psycopg transaction block, which refuses a commit or rollback by the handler itself. The job's row is touched
-only at the end, so that nobody waits for a handler that hangs or a process that was stopped.
+only at the end, so that nobody waits for a handler that hangs or a process that was stopped. After a failover a
+connection to a server that takes no writes is closed with its transaction, so that the next may find the new primary.
 """
 
 import asyncio
@@ -25,6 +26,7 @@ from fairlead.stores.postgres.connection import (
     heeding,
     is_direct,
     is_direct_blocking,
+    takes_no_writes,
     translating,
 )
 
@@ -102,6 +104,8 @@ class AsyncTransaction(HandlerTransaction):
         if not self._over:
             self._over = True
             with suppress(psycopg.Error):  # a connection that is gone has rolled back
+                if takes_no_writes(self.connection):
+                    await self.connection.close()
                 await self._opened.__aexit__(ROLLBACK, ROLLBACK(), None)
 
     async def _commit(self) -> None:
@@ -148,6 +152,8 @@ class ThreadTransaction(HandlerTransaction):
 
     def _roll_back(self) -> None:
         with suppress(psycopg.Error):
+            if takes_no_writes(self.connection):
+                self.connection.close()
             self._opened.__exit__(ROLLBACK, ROLLBACK(), None)
 
 
