@@ -62,6 +62,7 @@ BODIES: dict[tuple[str, str], Any] = {
     ("POST", "/v1/dead-letters/replay-in-stages"): {"filter": {"type": "none"}, **WHY},
     ("POST", "/v1/dead-letters/replay-in-stages/stream"): {"filter": {"type": "none"}, **WHY},
     ("POST", "/v1/dead-letters/cancel"): {"filter": {"type": "none"}, **WHY},
+    ("DELETE", "/v1/dead-letters/{job_id}"): None,
     ("POST", "/v1/dead-letters/purge"): {"filter": {"type": "none"}, "older_than": 5.0, **WHY},
     ("GET", "/v1/types"): None,
     ("GET", "/v1/types/{name:path}"): None,

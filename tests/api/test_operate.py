@@ -83,6 +83,10 @@ async def test_dead_letters_are_purged_by_their_ids(any_api: Api) -> None:
     await ask(any_api, "GET", f"/v1/jobs/{second}")
     (newest,) = (await ask(any_api, "GET", "/v1/audit", params={"job_id": first}))["entries"]
     assert (newest["action"], newest["details"]["jobs"]) == ("purge", [first])
+    await ask(any_api, "DELETE", f"/v1/dead-letters/{second}", 404, key=rival)
+    await ask(any_api, "DELETE", f"/v1/dead-letters/{second}", 204, params=WHY)
+    await ask(any_api, "DELETE", f"/v1/dead-letters/{second}", 404)
+    await ask(any_api, "DELETE", f"/v1/dead-letters/{await any_api.submit()}", 409)
 
 
 @pytest.mark.parametrize(

@@ -7,11 +7,6 @@ import { count, duration, Json, StateBadge, When } from "../parts/text";
 import { go } from "../router";
 import type { Attempt, Explanation, JobDetail, Moment, Progress } from "../types";
 
-interface Purged {
-  removed: number;
-  refused: { detail: string }[];
-}
-
 const LIVE = ["scheduled", "ready", "running", "retrying"];
 const WAITING = ["scheduled", "ready", "retrying"];
 
@@ -120,8 +115,8 @@ function Actions({ job, refresh }: { job: JobDetail; refresh: () => void }) {
             label: "Remove",
             danger: true,
             needsReason: true,
-            run: (reason) => send<Purged>("POST", "/v1/dead-letters/purge", { ids: [job.id], reason }),
-            told: (answer: Purged) => (answer.removed ? "Removed" : `Not removed: ${answer.refused[0]?.detail ?? ""}`),
+            run: (reason) => send("DELETE", `/v1/dead-letters/${job.id}${searchOf({ reason })}`),
+            told: () => "Removed",
             done: () => go("/dead-letters"),
           }}
         />

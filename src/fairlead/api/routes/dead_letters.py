@@ -8,7 +8,7 @@ from fastapi import APIRouter, Query
 from fairlead.api.answers import answers
 from fairlead.api.caller import Actor, Caller, Reader
 from fairlead.api.endpoint import Endpoint
-from fairlead.api.models.common import Cursor, JobId, Key, Limit, Moment, Name
+from fairlead.api.models.common import Cursor, JobId, Key, Limit, Moment, Name, ReasonQuery
 from fairlead.api.models.dead_letters import (
     DeadAction,
     DeadChoice,
@@ -112,6 +112,13 @@ async def edit(job_id: JobId, wanted: DeadEdit, caller: Actor) -> JobDocument:
     limit = caller.service.settings.payload_limit
     await use_cases.edit(caller.store, job_id, wanted.payload, limit, caller.operator(wanted.reason))
     return job_document(await caller.job(job_id))
+
+
+@router.delete("/{job_id}", status_code=204, responses=answers(404, 409))
+async def purge_one(job_id: JobId, caller: Actor, reason: ReasonQuery = None) -> None:
+    """Remove one dead job for good, with its payload and errors."""
+    await caller.job(job_id)
+    await use_cases.purge_one(caller.store, job_id, caller.operator(reason))
 
 
 @router.post("/{job_id}/replay", responses=answers(404, 409, 413))
