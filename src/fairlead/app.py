@@ -201,7 +201,7 @@ class App:
 
     def unopened_store(self) -> Store:
         """A store that is good for building statements only."""
-        return self._memory_store or make_store(self.settings.database_url, self.clock)
+        return self._memory_store or make_store(self.settings.database_url, self.clock, self.settings.listen_url)
 
     async def store(self) -> Store:
         """The open store behind the client of the running event loop."""
@@ -323,6 +323,10 @@ class App:
         operator = Operator(actor or whoami(), reason)
         await dead_letters.replay_one(await self.store(), job_id, operator, payload, self.settings.payload_limit)
 
+    async def purge(self, job_id: str, *, reason: str, actor: str | None = None) -> None:
+        """Remove a dead job for good, with its payload, result and errors; the audit keeps its id, who and why."""
+        await dead_letters.purge_one(await self.store(), job_id, Operator(actor or whoami(), reason))
+
     def on_event(self, listener: Callable[[Event], None], jobs: bool = True) -> None:
         """Call the listener for what happens in workers and services of this process; `jobs` includes each run."""
         self.telemetry.listen(listener, jobs)
@@ -344,11 +348,11 @@ class App:
 
     async def _open_store(self) -> Store:
         if not is_in_memory(self.settings.database_url):
-            store = make_store(self.settings.database_url, self.clock)
+            store = make_store(self.settings.database_url, self.clock, self.settings.listen_url)
             await store.open()
             return store
         if self._memory_store is None:
-            self._memory_store = make_store(self.settings.database_url, self.clock)
+            self._memory_store = make_store(self.settings.database_url, self.clock, self.settings.listen_url)
             await self._memory_store.open()
         return self._memory_store
 

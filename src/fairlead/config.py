@@ -58,6 +58,7 @@ class Settings(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     database_url: str = Field("sqlite:///fairlead.db", min_length=1, repr=False)  # it may hold a password
+    listen_url: str | None = Field(None, min_length=1, repr=False)  # of the server itself, where a pooler is in between
     lease: Seconds = Field(30.0, ge=1, le=3600)
     heartbeat: Seconds = Field(10.0, ge=0.1, le=1200)
     poll: Seconds = Field(2.0, ge=0.05, le=60)

@@ -2,7 +2,7 @@
 
     FairleadError
     ├── ConfigError                 settings, URLs and declarations that cannot work
-    │   └── NotSet                  what is to be removed was never set
+    │   └── NotSet                  there is nothing of this name to remove, reset or release
     ├── ChangedMeanwhile            a setting is not of the version any more that its change was decided on
     ├── PayloadError                what was submitted does not fit
     │   ├── UnknownType             no such job type is registered
@@ -65,7 +65,7 @@ class ConfigError(FairleadError):
 
 
 class NotSet(ConfigError):
-    """What is to be removed was never set."""
+    """There is nothing of this name to remove, reset or release."""
 
     code = "NOT_SET"
 

@@ -9,12 +9,12 @@ from fairlead.ports.store import LeaseBook, Store
 HELP = "write it like sqlite:///jobs.db, sqlite:///:memory: or postgresql://user@host:5432/database"
 
 
-def make_store(url: str, clock: Callable[[], float] = time) -> Store:
-    """The store behind a URL, not yet open. `clock` is SQLite's now; PostgreSQL has its own."""
+def make_store(url: str, clock: Callable[[], float] = time, listen_url: str | None = None) -> Store:
+    """The store behind a URL, not yet open. `clock` is SQLite's now; `listen_url` is where PostgreSQL's hints come."""
     if _is_postgres(url):
         from fairlead.stores.postgres.store import PostgresStore
 
-        return PostgresStore(url)
+        return PostgresStore(url, listen_url)
     from fairlead.stores.sqlite.store import SqliteStore
 
     return SqliteStore(url, clock)

@@ -12,16 +12,22 @@ from fastapi.routing import APIRoute
 from fairlead.api.server import needs_of
 from fairlead.control.admission import set_depth, set_overload, set_rate
 from fairlead.control.audit import Operator
+from fairlead.control.budgets import set_budget
 from fairlead.control.callbacks import add_endpoint, remove_endpoint, send_ping
 from fairlead.control.limits import set_limit
+from fairlead.control.pauses import pause
+from fairlead.control.pools import set_pool
 from fairlead.control.quarantine import put
 from fairlead.control.schedules import add
+from fairlead.control.tenants import put_tenant
 from fairlead.core.admission import Overload
 from fairlead.core.apikey import Grant
+from fairlead.core.budget import RetryBudget
 from fairlead.core.callback import EVERYONE
 from fairlead.core.egress import EgressRules
 from fairlead.core.ids import make_ids
 from fairlead.core.schedule import ScheduleSpec
+from fairlead.core.tenancy import Tenant
 from fairlead.errors import ScheduleRefused
 from tests.api.conftest import LANE, Api
 
@@ -56,6 +62,7 @@ BODIES: dict[tuple[str, str], Any] = {
     ("POST", "/v1/dead-letters/replay-in-stages"): {"filter": {"type": "none"}, **WHY},
     ("POST", "/v1/dead-letters/replay-in-stages/stream"): {"filter": {"type": "none"}, **WHY},
     ("POST", "/v1/dead-letters/cancel"): {"filter": {"type": "none"}, **WHY},
+    ("DELETE", "/v1/dead-letters/{job_id}"): None,
     ("POST", "/v1/dead-letters/purge"): {"filter": {"type": "none"}, "older_than": 5.0, **WHY},
     ("GET", "/v1/types"): None,
     ("GET", "/v1/types/{name:path}"): None,
@@ -184,6 +191,14 @@ async def make_settings(api: Api, case: tuple[str, str]) -> None:
             await add(api.store, ScheduleSpec("daily", "0 3 * * *", "UTC", LANE, '{"to":"ann"}'), operator)
     elif case[1].endswith("/release"):
         await put(api.store, "mail", operator)
+    elif "pauses" in case[1]:
+        await pause(api.store, "type", "none", operator)
+    elif "tenants" in case[1]:
+        await put_tenant(api.store, Tenant(OWN), operator)
+    elif "pools" in case[1]:
+        await set_pool(api.store, "short", {"attempts": 5}, operator)
+    elif "budgets" in case[1]:
+        await set_budget(api.store, OWN, RetryBudget(), operator)
     elif "limits" in case[1]:
         await set_limit(api.store, "tenant", OWN, operator, concurrent=5)
     elif "backpressure" in case[1]:
@@ -296,6 +311,6 @@ async def test_a_purge_removes_only_ones_own(api: Api) -> None:
     mine, theirs = await api.dead(tenant=OTHER), await api.dead(tenant=OWN)
     key = await api.key("operate", tenant=OTHER)
     body = {"filter": {}, "older_than": 0.0, **WHY}
-    assert (await api.call("POST", "/v1/dead-letters/purge", key, json=body)).json() == {"removed": 1}
+    assert (await api.call("POST", "/v1/dead-letters/purge", key, json=body)).json()["removed"] == 1
     assert (await api.call("GET", f"/v1/jobs/{mine}")).status_code == 404
     assert (await api.call("GET", f"/v1/jobs/{theirs}")).status_code == 200

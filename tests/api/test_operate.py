@@ -61,8 +61,32 @@ async def test_many_are_replayed_cancelled_and_purged(any_api: Api) -> None:
     body = {"filter": {"type": "mail"}, "limit": 1, **WHY}
     assert (await ask(any_api, "POST", "/v1/dead-letters/cancel", json=body))["done"] == [third]
     purged = await ask(any_api, "POST", "/v1/dead-letters/purge", json={"filter": {}, "older_than": 0.0, **WHY})
-    assert purged == {"removed": 1}
+    assert purged == {"removed": 1, "would_remove": None, "refused": []}
     await ask(any_api, "GET", f"/v1/jobs/{second}", 404)
+
+
+async def test_dead_letters_are_purged_by_their_ids(any_api: Api) -> None:
+    first, second = [await any_api.dead() for _ in range(2)]
+    dry = {"dry_run": True, **WHY}
+    would = await ask(any_api, "POST", "/v1/dead-letters/purge", json={"ids": [first, second], **dry})
+    assert would == {"removed": 0, "would_remove": 2, "refused": []}
+    would = await ask(any_api, "POST", "/v1/dead-letters/purge", json={"filter": {}, "older_than": 0.0, **dry})
+    assert would == {"removed": 0, "would_remove": 2, "refused": []}
+    purged = await ask(any_api, "POST", "/v1/dead-letters/purge", json={"ids": [first], **WHY})
+    assert purged == {"removed": 1, "would_remove": None, "refused": []}
+    again = await ask(any_api, "POST", "/v1/dead-letters/purge", json={"ids": [first], **WHY})
+    assert (again["removed"], again["refused"][0]["code"]) == (0, "JOB_NOT_FOUND")
+    await ask(any_api, "GET", f"/v1/jobs/{first}", 404)
+    rival = await any_api.key("operate", tenant="rival")
+    foreign = await ask(any_api, "POST", "/v1/dead-letters/purge", key=rival, json={"ids": [second], **WHY})
+    assert (foreign["removed"], foreign["refused"][0]["code"]) == (0, "JOB_NOT_FOUND")
+    await ask(any_api, "GET", f"/v1/jobs/{second}")
+    (newest,) = (await ask(any_api, "GET", "/v1/audit", params={"job_id": first}))["entries"]
+    assert (newest["action"], newest["details"]["jobs"]) == ("purge", [first])
+    await ask(any_api, "DELETE", f"/v1/dead-letters/{second}", 404, key=rival)
+    await ask(any_api, "DELETE", f"/v1/dead-letters/{second}", 204, params=WHY)
+    await ask(any_api, "DELETE", f"/v1/dead-letters/{second}", 404)
+    await ask(any_api, "DELETE", f"/v1/dead-letters/{await any_api.submit()}", 409)
 
 
 @pytest.mark.parametrize(
@@ -73,6 +97,9 @@ async def test_many_are_replayed_cancelled_and_purged(any_api: Api) -> None:
         ("replay", {"ids": ["01920000-0000-7000-8000-000000000000"], "filter": {}, **WHY}),
         ("cancel", {"filter": {}}),
         ("purge", {"filter": {}, "older_than": "1d", **WHY}),
+        ("purge", {"filter": {}, **WHY}),
+        ("purge", {"ids": ["01920000-0000-7000-8000-000000000000"], "older_than": 5.0, **WHY}),
+        ("purge", {"older_than": 5.0, **WHY}),
         ("replay-in-stages", {"filter": {}, "patience": 61, **WHY}),
     ],
 )

@@ -37,6 +37,7 @@ JUDGED_BY_MORE_THAN_FORM = [
     "GET /v1/fires",
     "POST /v1/dead-letters/replay",
     "POST /v1/dead-letters/cancel",
+    "POST /v1/dead-letters/purge",
     "POST /v1/breakers/open",
     "POST /v1/breakers/close",
     "POST /v1/quarantines",

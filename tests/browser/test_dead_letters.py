@@ -163,3 +163,19 @@ def test_the_chosen_are_replayed_and_the_others_given_up(
     confirm(page, "Cancel all")
     expect(page.get_by_text("This group is empty now.")).to_be_visible()
     site.until(made.ids[0], "cancelled")
+
+
+def test_the_chosen_are_removed_for_good(visit: Visit, site: Site, group: Callable[[], str], tmp_path: Path) -> None:
+    made = Line(site, tmp_path, 3)
+    page = visit(group())
+    page.locator("tbody input[type=checkbox]").first.check()
+    page.get_by_role("button", name="Remove the one chosen").click()
+    expect(page.get_by_role("dialog")).to_contain_text("This cannot be undone.")
+    confirm(page, "Remove the one chosen")
+    expect(page.locator("tbody tr")).to_have_count(2)
+    assert site.http.get(f"/v1/jobs/{made.ids[-1]}").status_code == 404
+    page.locator(f"tbody a[href$='{made.ids[0]}']").click()
+    page.get_by_role("button", name="Remove", exact=True).click()
+    confirm(page, "Remove")
+    expect(page.locator("h1")).to_have_text("Dead letters")
+    assert site.get("/v1/dead-letters/count", type="call") == {"count": 1}

@@ -63,7 +63,7 @@ def test_types_are_listed_when_they_have_something_to_tell(run: Run, shop: Shop)
 
 def test_an_unknown_breaker_is_an_error_that_says_which_there_are(run: Run, shop: Shop) -> None:
     result = run("breakers", "open", "paypal", "--database", shop.url)
-    assert result.exit_code == 1
+    assert result.exit_code == 3
     assert "dependency:stripe" in result.stderr
     assert run("breakers", "open", "a b", "--database", shop.url).exit_code == 1
 
@@ -80,7 +80,7 @@ def test_a_type_is_quarantined_and_released(run: Run, shop: Shop) -> None:
     assert document(run, shop, "quarantine", "list")["quarantined"][0]["attempts"] == 2
     assert "released" in run("quarantine", "release", "greet", "--database", shop.url).stdout
     assert "no job type is in quarantine" in run("quarantine", "list", "--database", shop.url).stdout
-    assert run("quarantine", "release", "greet", "--database", shop.url).exit_code == 1
+    assert run("quarantine", "release", "greet", "--database", shop.url).exit_code == 3
     assert run("quarantine", "put", "unknown", "--database", shop.url).exit_code == 3
 
 

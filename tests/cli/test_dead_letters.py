@@ -148,7 +148,8 @@ def test_many_need_a_reason_and_an_answer(run: Run, bank: Bank) -> None:
     for arguments in (
         ("replay",), ("cancel",), ("replay", *ids), ("replay", "--all"), ("replay", ids[0], "--all"),
         ("replay", ids[0], "--staged"), ("cancel", "--type", "charge"), ("purge", "--reason", "x"),
-        ("purge", "--older-than", "1d"), ("replay", "--all", "--reason", "x"),
+        ("purge", "--older-than", "1d"), ("purge", ids[0], "--reason", "x"), ("purge", ids[0], "--yes"),
+        ("purge", ids[0], "--older-than", "1d", "--reason", "x", "--yes"), ("replay", "--all", "--reason", "x"),
     ):  # fmt: skip
         assert dlq(run, bank.url, *arguments, code=2)["code"] == "USAGE", arguments
     no = run("dlq", "replay", "--all", "--reason", "x", "--database", bank.url, input="n\n")
@@ -202,6 +203,22 @@ def test_cancel_and_purge(run: Run, bank: Bank) -> None:
     assert [(entry["action"], entry["details"]["count"]) for entry in listed] == [
         ("purge", 1), ("cancel", 1), ("cancel", 1),
     ]  # fmt: skip
+
+
+def test_purge_by_id(run: Run, bank: Bank) -> None:
+    ids = bank.kill(3)
+    why = ("--reason", "it holds a name")
+    dry = dlq(run, bank.url, "purge", ids[0], ids[1], "--dry-run")
+    assert (dry["purged"], dry["would_purge"], sorted(dry["ids"]), dry["refused"]) == (0, 2, ids[:2], [])
+    assert dlq(run, bank.url, "purge", "--older-than", "0s", "--dry-run") == {"purged": 0, "would_purge": 3}
+    assert len(dlq(run, bank.url, "list")["jobs"]) == 3
+    assert dlq(run, bank.url, "purge", ids[0], *why, "--yes")["ids"] == [ids[0]]
+    asked = run("dlq", "purge", *ids[:2], *why, "--database", bank.url, input="y\n")
+    assert "Purge 1 dead letters?" in asked.stderr
+    assert "1 dead letters purged" in asked.stdout
+    assert f"there is no job {ids[0]}" in asked.stderr
+    assert asked.exit_code == 3
+    assert [job["id"] for job in dlq(run, bank.url, "list")["jobs"]] == ids[2:]
 
 
 def test_audit_is_listed_and_verified(run: Run, shop: Shop) -> None:

@@ -23,7 +23,7 @@ def test_limits_are_set_listed_and_removed(run: Run, shop: Shop) -> None:
     assert "10/s, burst 10" in run("limits", "show", "tenant", "acme", "--database", shop.url).stdout
     assert json.loads(run("limits", "show", "tenant", "acme", "--json", "--database", shop.url).stdout)["holders"] == []
     assert run("limits", "remove", "tenant", "acme", "--database", shop.url).exit_code == 0
-    assert run("limits", "show", "tenant", "acme", "--database", shop.url).exit_code == 1
+    assert run("limits", "show", "tenant", "acme", "--database", shop.url).exit_code == 3
     assert run("limits", "list", "--database", shop.url).stdout == "no limits\n"
 
 

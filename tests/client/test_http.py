@@ -162,6 +162,17 @@ async def test_the_whole_life_of_a_job(api: Api, client: HTTPClient) -> None:
         assert await failing.wait(timeout=60) == "sent to bob"
 
 
+async def test_a_dead_job_is_purged(api: Api, client: HTTPClient) -> None:
+    job_id = await api.dead()
+    await client.purge(job_id, reason="it holds a name")
+    with pytest.raises(JobNotFound):
+        await client.read(job_id)
+    with pytest.raises(JobNotFound):
+        await client.purge(job_id, reason="it holds a name")
+    with pytest.raises(IllegalMove):
+        await client.purge((await client.enqueue("mail", {"to": "ann"})).id, reason="it waits")
+
+
 async def test_waiting_cancelling_hastening(client: HTTPClient) -> None:
     job = await client.enqueue("mail", {"to": "ann"}, run_in=500)
     with pytest.raises(JobNotDone):
@@ -242,9 +253,9 @@ def test_the_names_are_the_same() -> None:
         return {name for name, value in vars(kind).items() if inspect.isfunction(value) and not name.startswith("_")}
 
     assert methods(BlockingHTTPClient) - {"sync"} == methods(HTTPClient) - {"itself", "events"}
-    shared = {"read", "attempts", "timeline", "jobs", "cancel", "dead_groups", "replay"}
+    shared = {"read", "attempts", "timeline", "jobs", "cancel", "dead_groups", "replay", "purge"}
     assert shared <= methods(HTTPClient) & methods(App)
-    for name in shared - {"replay", "cancel"}:  # a key is the actor
+    for name in shared - {"replay", "cancel", "purge"}:  # a key is the actor
         ours, theirs = (list(inspect.signature(getattr(kind, name)).parameters) for kind in (HTTPClient, App))
         assert ours == theirs[: len(ours)], name
 

@@ -9,7 +9,7 @@ import pytest
 from fairlead.core.audit import AuditNote
 from fairlead.core.failure import FailureClass
 from fairlead.core.model import Ending, ErrorInfo, JobFilter, JobRecord, NewJob, Priority, Scope
-from fairlead.core.replay import DeadHold, Refusal, amend, revive, withdraw
+from fairlead.core.replay import DeadHold, Refusal, amend, hold_of, revive, withdraw
 from fairlead.core.states import State
 from fairlead.ports.store import Store
 from tests.contract.making import (
@@ -320,6 +320,28 @@ async def test_purge_stops_at_its_limit(world: World) -> None:
         await kill(world.store, new_job())
     world.advance(1)
     assert [await world.store.purge_dead(DEAD, 0, 2, NOTE) for _ in range(3)] == [2, 1, 0]
+
+
+async def test_jobs_that_are_named_are_removed_with_what_is_kept_of_them(store: Store) -> None:
+    gone, kept = await kill(store, new_job()), await kill(store, new_job())
+    assert await store.remove_dead([hold_of(gone), hold_of(gone)], NOTE) == {gone.id}
+    assert await store.read(gone.id) is None
+    assert await store.attempts(gone.id) == []
+    assert await state_of(store, kept.id) is State.DEAD
+    assert len(await store.attempts(kept.id)) == 1
+    (entry,) = await store.read_audit(10, job_id=gone.id)
+    assert json.loads(entry.details) == {"reason": "mended", "count": 1, "jobs": [gone.id]}
+    assert await store.remove_dead([], NOTE) == set()
+
+
+async def test_a_job_that_came_back_is_not_removed(store: Store) -> None:
+    dead = await kill(store, new_job())
+    await store.revive([revive(dead)], NOTE)
+    assert await store.remove_dead([hold_of(dead)], NOTE) == set()
+    again = await kill_claimed(store, await claim_one(store, new_lease()))
+    assert await store.remove_dead([hold_of(dead)], NOTE) == set(), "that was another death"
+    assert await store.remove_dead([hold_of(again)], NOTE) == {dead.id}
+    assert len(await store.read_audit(10)) == 2
 
 
 async def test_read_many_finds_live_and_finished_jobs(store: Store) -> None:

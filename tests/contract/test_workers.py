@@ -7,6 +7,7 @@ import pytest
 
 from fairlead.core.model import JobType, NewJob
 from fairlead.core.states import State
+from fairlead.errors import LeaseLost
 from fairlead.ports.store import Store
 from tests.contract.making import claim_one, enqueue_one, keyed_job, new_job, state_of, worker_info
 from tests.contract.world import World
@@ -19,6 +20,30 @@ async def test_a_worker_is_registered_with_its_lease(world: World) -> None:
     (record,) = await world.store.workers()
     assert (record.info, record.lease_left, record.live) == (info, 20, True)
     assert (record.started_at.timestamp(), record.report) == (world.clock() - 10, {})
+
+
+async def test_an_entry_may_be_repeated(world: World) -> None:
+    info = worker_info(str(uuid4()))
+    await world.store.register_worker(info, 30)
+    await world.store.report_worker(info.id, {"running": 3})
+    world.advance(10)
+    await world.store.register_worker(info, 30)
+    (record,) = await world.store.workers()
+    assert (record.info, record.lease_left, record.report) == (info, 30, {"running": 3})
+    assert record.started_at.timestamp() == world.clock() - 10
+    await world.store.register_worker(info, 5)
+    assert await lease_left(world.store) == {info.id: 30}, "what the worker was told first still holds"
+
+
+async def test_a_repeated_entry_revives_no_lease_that_is_over(world: World) -> None:
+    lease = await world.worker(30)
+    await enqueue_one(world.store)
+    await claim_one(world.store, lease)
+    world.advance(30)
+    with pytest.raises(LeaseLost, match="new id"):
+        await world.store.register_worker(worker_info(lease.owner), 30)
+    assert len(await world.store.lost(10)) == 1
+    assert not (await world.store.workers())[0].live
 
 
 async def test_workers_are_listed_in_the_order_they_started(world: World) -> None:

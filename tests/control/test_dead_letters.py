@@ -193,6 +193,37 @@ async def test_cancel_and_purge(bank: Bank) -> None:
     assert actions == [("cancel", 1), ("cancel", 1), ("purge", 2)]
 
 
+async def test_jobs_that_are_named_are_purged(bank: Bank) -> None:
+    ids = await bank.dead(3)
+    await dead_letters.cancel_ids(bank.store, ids[2:], ANN)
+    found = await dead_letters.find_dead(bank.store, [*ids, UNKNOWN, "x"])
+    assert (set(found.done), set(found.refused)) == (set(ids[:2]), {ids[2], UNKNOWN, "x"})
+    assert len((await dead_letters.list_dead(bank.store, JobFilter(), 10)).jobs) == 2, "looking removes nothing"
+    purged = await dead_letters.purge_ids(bank.store, [*ids, UNKNOWN, "x"], ANN)
+    assert set(purged.done) == set(ids[:2])
+    assert {type(error) for error in purged.refused.values()} == {IllegalMove, JobNotFound}
+    for job_id in ids[:2]:
+        with pytest.raises(JobNotFound):
+            await bank.app.read(job_id)
+    actions = [(action, details.get("jobs")) for _, action, details in await entries(bank.store)]
+    assert actions[-1] == ("purge", sorted(ids[:2]))
+
+
+async def test_an_app_purges_a_dead_job(bank: Bank) -> None:
+    (job_id,) = await bank.dead(1)
+    await bank.app.purge(job_id, reason="it holds a name", actor="ann@desk")
+    with pytest.raises(JobNotFound):
+        await bank.app.purge(job_id, reason="it holds a name")
+    assert [(actor, action) for actor, action, _ in await entries(bank.store)] == [("ann@desk", "purge")]
+
+
+async def test_what_a_purge_would_remove_is_counted(bank: Bank) -> None:
+    await bank.dead(2)
+    assert await dead_letters.count_old(bank.store, JobFilter(), 0.0) == 2
+    assert await dead_letters.count_old(bank.store, JobFilter(), 3600.0) == 0
+    assert await dead_letters.count_old(bank.store, JobFilter(finished_before=1.0), 0.0) == 0
+
+
 async def test_a_staged_replay_goes_on_to_the_end_when_the_cause_is_mended(bank: Bank) -> None:
     ids = await bank.dead(30)
     bank.broken = False

@@ -6,9 +6,12 @@ from pathlib import Path
 
 import pytest
 
+from fairlead.control.admission import bounds, set_depth
+from fairlead.control.audit import Operator
 from fairlead.control.doctor import (
     Finding,
     Level,
+    check_bounds,
     check_callbacks,
     check_clock,
     check_durability,
@@ -37,8 +40,25 @@ def worker(lease_left: float, pools: tuple[str, ...] = ("short",), version: str 
 
 async def test_a_new_store(store_url: str) -> None:
     found = levels(await examine(lambda: make_store(store_url), store_url))
-    assert found.keys() >= {"store", "writing", "durability", "schema", "clock", "jobs", "schedule", "workers"}
+    usual = {"store", "writing", "durability", "schema", "clock", "jobs", "bounds", "schedule", "workers"}
+    assert found.keys() >= usual
+    assert "pooler" not in found
     assert Level.PROBLEM not in found.values()
+
+
+async def test_whether_a_tenant_may_fill_the_disk(store_url: str) -> None:
+    store = make_store(store_url)
+    await store.open()
+    try:
+        free = check_bounds(await bounds(store))
+        assert (free.level, "backpressure depth" in str(free.advice)) == (Level.OK, True)
+        await set_depth(store, "tenant", "acme", 5, Operator("tests"))
+        assert "except for those" in check_bounds(await bounds(store)).message
+        await set_depth(store, "tenant", "*", 100, Operator("tests"))
+        bound = check_bounds(await bounds(store))
+        assert ("at most 100 jobs" in bound.message, bound.advice) == (True, None)
+    finally:
+        await store.close()
 
 
 async def test_a_missing_schema(tmp_path: Path) -> None:

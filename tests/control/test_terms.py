@@ -33,7 +33,7 @@ def pools(**settings: Any) -> Pools:
         (None, None, (None, 60.0)),
         (mail(), None, (8, 60.0)),
         (JobType("mail", 9, "short", {}, {"retry": {"of": "a newer version"}, "timeout": 7.0}), None, (5, 7.0)),
-        (JobType("mail", 9, "short", {}, {"policies": {"a new class": {}}, "timeout": 7.0}), None, (None, 7.0)),
+        (JobType("mail", 9, "short", {}, {"policies": {"a new class": {}}, "timeout": 7.0}), None, (5, 7.0)),
         (mail(retry=Retry(attempts=2), timeout="5s"), None, (2, 5.0)),
         (mail(retry=Retry(attempts=2), timeout="5s"), '{"timeout":3.0,"retry":{"attempts":9}}', (9, 3.0)),
     ],

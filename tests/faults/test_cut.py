@@ -19,6 +19,19 @@ def commits(data: bytes) -> bool:
     return b"COMMIT" in data
 
 
+def registers(data: bytes) -> bool:
+    return b"insert into worker" in data
+
+
+@pytest.mark.parametrize("delivered", [True, False], ids=["entered-but-unheard", "never-arrived"])
+async def test_a_worker_whose_entry_is_cut_off_starts_all_the_same(postgres_url: str, delivered: bool) -> None:
+    async with cutting_proxy(postgres_url) as (proxy, url), fairlead.App(url) as app:
+        proxy.cut_once(registers, delivered)
+        async with app.worker() as worker:
+            assert proxy.cuts == 1
+            assert [record.info.id for record in await (await app.store()).workers()] == [worker.info.id]
+
+
 @pytest.mark.parametrize("delivered", [True, False], ids=["stored-but-unheard", "never-arrived"])
 @pytest.mark.parametrize("key", [None, "order-1"], ids=["without-key", "with-key"])
 async def test_an_enqueue_cut_off_is_stored_once(postgres_url: str, delivered: bool, key: str | None) -> None:

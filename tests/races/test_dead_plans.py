@@ -54,7 +54,7 @@ def chosen(connection: psycopg.Connection[Any]) -> str:
     return json.dumps([{"id": row[0], "fence": row[1], "finished_at": row[2].isoformat(), **rest} for row in found])
 
 
-@pytest.mark.parametrize("name", ["lock_dead", "revive", "cancel_dead", "read_many", "purge_attempts"])
+@pytest.mark.parametrize("name", ["lock_dead", "revive", "cancel_dead", "remove_dead", "read_many", "purge_attempts"])
 def test_jobs_that_are_named_are_found_by_their_ids(connection: psycopg.Connection[Any], name: str) -> None:
     statement = f"explain (analyze, buffers, format json) {query(name)}"
     found = connection.execute(statement.encode(), {"shard": SHARD, "rows": chosen(connection)}).fetchone()

@@ -7,9 +7,11 @@ import pytest
 
 import fairlead
 from fairlead.core.breaker import Breaker
-from fairlead.core.health import Sums
+from fairlead.core.health import Counted, Sums
 from fairlead.core.model import JobType
 from fairlead.core.states import State
+from fairlead.errors import StoreUnavailable
+from fairlead.scheduler import recover
 from fairlead.scheduler.recover import Recoverer
 from fairlead.telemetry.events import BreakerOpened, Event, Telemetry
 from tests.contract.making import LANE, claim, new_jobs
@@ -44,6 +46,46 @@ async def test_a_lost_worker_counts_once_however_many_jobs_it_had(world: World) 
     counts = (await world.store.health_counts()).sums
     assert counts == {TYPE: Sums(0, 2), f"quarantine:{LANE.type}": Sums(0, 2)}
     assert not any(isinstance(event, BreakerOpened) for event in events)
+
+
+async def test_a_lost_worker_counts_once_though_its_jobs_come_in_batches(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(recover, "BATCH", 20)
+    await world.store.enqueue(new_jobs(50))
+    assert len(await claim(world.store, await world.worker(10), 50)) == 50
+    world.advance(11)
+    recoverer = Recoverer(world.store, 1.0, Telemetry())
+    assert [await recoverer.run_once() for _ in range(4)] == [0.0, 0.0, 1.0, 1.0]
+    assert (await world.store.health_counts()).sums[TYPE] == Sums(0, 1)
+
+
+@pytest.mark.parametrize("arrived", [True, False])
+async def test_a_crash_whose_count_was_cut_off_counts_once(
+    world: World, monkeypatch: pytest.MonkeyPatch, arrived: bool
+) -> None:
+    """Whoever recovered a job is the only one who can count its crash, and does so with the next look."""
+    count_runs = world.store.count_runs
+
+    async def cut(*given: Any) -> Counted:
+        monkeypatch.undo()
+        if arrived:
+            await count_runs(*given)
+        raise StoreUnavailable("the connection is gone")
+
+    await world.store.enqueue(new_jobs(2))
+    recoverer = Recoverer(world.store, 1.0, Telemetry())
+    assert len(await claim(world.store, await world.worker(10), 1)) == 1
+    world.advance(11)
+    monkeypatch.setattr(world.store, "count_runs", cut)
+    with pytest.raises(StoreUnavailable):
+        await recoverer.run_once()
+    assert len(await claim(world.store, await world.worker(10), 1)) == 1
+    world.advance(11)
+    await recoverer.run_once()
+    assert (await world.store.health_counts()).sums[TYPE].bad == 2
+    await recoverer.run_once()
+    assert (await world.store.health_counts()).sums[TYPE].bad == 2
 
 
 async def test_a_type_that_takes_its_workers_down_is_stopped(world: World) -> None:

@@ -62,6 +62,8 @@ class CuttingProxy:
             if not silenced.is_set():
                 answers.write(data)
                 await answers.drain()
+        if not silenced.is_set():
+            answers.close()  # the client of a cancellation waits for the server to hang up
 
 
 @contextlib.asynccontextmanager

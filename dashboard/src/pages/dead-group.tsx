@@ -11,9 +11,19 @@ import { ReplayPanel } from "./dead-replay";
 import { Sample } from "./dead-sample";
 import { JobTable } from "./jobs-table";
 
+interface Refused {
+  id: string;
+  detail: string;
+}
+
 interface Outcome {
   done: string[];
-  refused: { id: string; detail: string }[];
+  refused: Refused[];
+}
+
+interface Purged {
+  removed: number;
+  refused: Refused[];
 }
 
 const DAY = 86_400; // seconds
@@ -135,8 +145,8 @@ function OnAll({ filter, total }: { filter: { type: string; fingerprint: string 
           needsReason: true,
           previews: { days: (values) => <Old filter={filter} days={numberOf(values["days"]) ?? 0} /> },
           fields: [{ name: "days", label: "Died more than so many days ago", kind: "number", value: 30, min: 0, required: true }],
-          run: (reason, values) => send<{ removed: number }>("POST", "/v1/dead-letters/purge", { filter, older_than: (numberOf(values["days"]) ?? 0) * DAY, reason }),
-          told: (answer: { removed: number }) => `${plural(answer.removed, "job")} removed`,
+          run: (reason, values) => send<Purged>("POST", "/v1/dead-letters/purge", { filter, older_than: (numberOf(values["days"]) ?? 0) * DAY, reason }),
+          told: (answer: Purged) => `${plural(answer.removed, "job")} removed`,
           done: refresh,
         }}
       />
@@ -183,6 +193,18 @@ function OnChosen({ ids, clear }: { ids: string[]; clear: () => void }) {
           done,
         }}
       />
+      <ActionButton
+        question={{
+          title: `Remove ${plural(ids.length, "job")} for good`,
+          what: "The chosen ones are removed with their payloads and errors. This cannot be undone.",
+          label: `Remove the ${count(ids)} chosen`,
+          danger: true,
+          needsReason: true,
+          run: (reason) => send<Purged>("POST", "/v1/dead-letters/purge", { ids, reason }),
+          told: (answer: Purged) => `${plural(answer.removed, "job")} removed${rest(answer.refused)}`,
+          done,
+        }}
+      />
     </>
   );
 }
@@ -192,7 +214,10 @@ function count(ids: string[]): string {
 }
 
 function words(verb: string, outcome: Outcome): string {
-  const [first] = outcome.refused;
-  const rest = first ? `; ${outcome.refused.length} not: ${first.detail}` : "";
-  return `${plural(outcome.done.length, "job")} ${verb}${rest}`;
+  return `${plural(outcome.done.length, "job")} ${verb}${rest(outcome.refused)}`;
+}
+
+function rest(refused: Refused[]): string {
+  const [first] = refused;
+  return first ? `; ${refused.length} not: ${first.detail}` : "";
 }

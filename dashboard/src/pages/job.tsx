@@ -4,6 +4,7 @@ import { ActionButton, Failure, Loading } from "../parts/feedback";
 import { Link } from "../parts/link";
 import { useRead, useRefresh } from "../parts/query";
 import { count, duration, Json, StateBadge, When } from "../parts/text";
+import { go } from "../router";
 import type { Attempt, Explanation, JobDetail, Moment, Progress } from "../types";
 
 const LIVE = ["scheduled", "ready", "running", "retrying"];
@@ -106,6 +107,20 @@ function Actions({ job, refresh }: { job: JobDetail; refresh: () => void }) {
         />
       )}
       {WAITING.includes(job.state) && <ChangePriority job={job} refresh={refresh} />}
+      {job.state === "dead" && (
+        <ActionButton
+          question={{
+            title: "Remove this job for good",
+            what: "It is removed with its payload and errors. This cannot be undone.",
+            label: "Remove",
+            danger: true,
+            needsReason: true,
+            run: (reason) => send("DELETE", `/v1/dead-letters/${job.id}${searchOf({ reason })}`),
+            told: () => "Removed",
+            done: () => go("/dead-letters"),
+          }}
+        />
+      )}
       {job.state === "dead" && <EditAndReplay job={job} refresh={refresh} />}
     </div>
   );

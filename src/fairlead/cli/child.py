@@ -19,7 +19,7 @@ SWITCH_EVERY = 0.001
 
 async def work(app: App, concurrency: int, pools: tuple[str, ...], reserve: tuple[str, ...]) -> int:
     """Run one worker until the supervisor or a signal ends it."""
-    store = make_store(app.settings.database_url)
+    store = make_store(app.settings.database_url, listen_url=app.settings.listen_url)
     await store.open()
     link = SupervisorLink()
     worker = Worker(

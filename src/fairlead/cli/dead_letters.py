@@ -1,9 +1,7 @@
 """`fairlead dlq`: list, group, show, edit, replay, cancel and purge dead letters."""
 
 import asyncio
-import time
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Annotated
 
 import typer
@@ -162,19 +160,45 @@ def cancel(
 
 
 def purge(
-    older_than: Age,
+    job_ids: JobIds = None, older_than: Age = None,
     type_name: Type = None, tenant: Tenant = None, pool: Pool = None, fingerprint: Fingerprint = None,
     error: Error = None, since: Since = None, until: Until = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only tell how many would be removed.")] = False,
     reason: Reason = None, actor: Actor = None, yes: Yes = False, database: Database = None, as_json: Json = False,
 ) -> None:  # fmt: skip
-    """Remove dead letters and their attempts for good."""
-    require_reason(reason)
+    """Remove dead letters and their attempts for good: those that are named, or all that are old and fit."""
     wanted = dead_filter(type_name, tenant, pool, fingerprint, error, since, until)
+    chosen = [whole_id(job_id) for job_id in dict.fromkeys(job_ids or ())]
+    if not chosen and older_than is None:
+        raise typer.BadParameter("name jobs, or say --older-than, with a filter or without one; 0s means all that fit")
+    require_choice(chosen, wanted, older_than is not None)
+    if not dry_run:
+        require_reason(reason)
     settings, who = settings_for(database), operator(actor, reason)
-    died_before = time.time() - older_than
-    old = replace(wanted, finished_before=died_before if until is None else min(until, died_before))
-    total = _ask(settings, old, None, "Purge", yes, as_json)
-    printing.purged(asyncio.run(_purge(settings, wanted, older_than, who, total, as_json)), as_json)
+    if older_than is None:
+        _purge_chosen(settings, chosen, who, dry_run, yes, as_json)
+    else:
+        _purge_old(settings, wanted, older_than, who, dry_run, yes, as_json)
+
+
+def _purge_chosen(
+    settings: Settings, chosen: Sequence[str], who: Operator, dry_run: bool, yes: bool, as_json: bool
+) -> None:
+    found = asyncio.run(_find_dead(settings, chosen))
+    if found.done and not dry_run:
+        require_yes(f"Purge {len(found.done)} dead letters?", yes, as_json)
+        found = asyncio.run(_purge_ids(settings, chosen, who))
+    printing.purged_ids(found, dry_run, as_json)
+
+
+def _purge_old(
+    settings: Settings, wanted: JobFilter, older_than: float, who: Operator, dry_run: bool, yes: bool, as_json: bool
+) -> None:
+    total = asyncio.run(_count_old(settings, wanted, older_than))
+    if total and not dry_run:
+        require_yes(f"Purge {total} dead letters?", yes, as_json)
+        total = asyncio.run(_purge(settings, wanted, older_than, who, total, as_json))
+    printing.purged(total, dry_run, as_json)
 
 
 def _choose(job_ids: Sequence[str] | None, wanted: JobFilter, everything: bool, reason: str | None) -> list[str]:
@@ -232,6 +256,21 @@ async def _replay_staged(
             return await staged.replay_in_stages(
                 client.store, wanted, who, pace, most, lambda stage: advance(stage.revived + stage.refused)
             )
+
+
+async def _find_dead(settings: Settings, job_ids: Sequence[str]) -> dead_letters.Outcome:
+    async with opened(settings) as client:
+        return await dead_letters.find_dead(client.store, job_ids)
+
+
+async def _purge_ids(settings: Settings, job_ids: Sequence[str], who: Operator) -> dead_letters.Outcome:
+    async with opened(settings) as client:
+        return await dead_letters.purge_ids(client.store, job_ids, who)
+
+
+async def _count_old(settings: Settings, wanted: JobFilter, older_than: float) -> int:
+    async with opened(settings) as client:
+        return await dead_letters.count_old(client.store, wanted, older_than)
 
 
 async def _purge(

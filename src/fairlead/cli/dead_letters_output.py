@@ -116,12 +116,22 @@ def report(result: Report, as_json: bool) -> None:
     show(f"{result.revived} dead letters replayed")
 
 
-def purged(count: int, as_json: bool) -> None:
-    """How many were removed."""
+def purged(count: int, dry_run: bool, as_json: bool) -> None:
+    """How many were removed, or would be."""
     if as_json:
-        show_json({"purged": count})
+        show_json(_purged_document(count, dry_run))
     else:
-        show(f"{count} dead letters purged")
+        show(f"{count} dead letters {'would be ' if dry_run else ''}purged")
+
+
+def purged_ids(result: Outcome, dry_run: bool, as_json: bool) -> None:
+    """Which of those that were named were removed, or would be; an error at the end if some were refused."""
+    if as_json:
+        refused = refused_documents(result.refused)
+        show_json({**_purged_document(len(result.done), dry_run), "ids": list(result.done), "refused": refused})
+    else:
+        purged(len(result.done), dry_run, as_json)
+    fail_for(result.refused)
 
 
 def fail_for(refused: Mapping[str, JobError]) -> None:
@@ -133,6 +143,10 @@ def fail_for(refused: Mapping[str, JobError]) -> None:
     named = "; ".join(map(str, errors[:MOST_NAMED]))
     more = len(errors) - MOST_NAMED
     raise type(worst)(f"{named}; and {more} more" if more > 0 else named)
+
+
+def _purged_document(count: int, dry_run: bool) -> dict[str, Any]:
+    return {"purged": 0, "would_purge": count} if dry_run else {"purged": count}
 
 
 def _group_document(group: DeadGroup) -> dict[str, Any]:

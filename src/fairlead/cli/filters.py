@@ -37,7 +37,8 @@ Actor = Annotated[str | None, typer.Option("--as", metavar="WHO", help="Who does
 Reason = Annotated[str | None, typer.Option(metavar="WHY", help="Why, for the audit; needed for more than one job.")]
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
 Age = Annotated[
-    float, typer.Option(parser=parse_duration, metavar="DURATION", help="Only jobs that died longer ago than this.")
+    float | None,
+    typer.Option(parser=parse_duration, metavar="DURATION", help="Only jobs that died longer ago than this."),
 ]
 
 

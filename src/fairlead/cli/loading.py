@@ -51,7 +51,7 @@ async def opened(settings: Settings) -> AsyncIterator[Client]:
     """A client on an open store."""
     if is_in_memory(settings.database_url):
         raise ConfigError("a database in memory lives and dies with one process; use sqlite:///jobs.db")
-    store = make_store(settings.database_url)
+    store = make_store(settings.database_url, listen_url=settings.listen_url)
     await store.open()
     client = Client(store, settings)
     try:

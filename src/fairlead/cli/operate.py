@@ -68,8 +68,9 @@ def direct_worker(
 
 def doctor(database: Database = None, as_json: Json = False) -> None:
     """Check the database and its workers, and say what to do."""
-    url = settings_for(database).database_url
-    findings = asyncio.run(examine(lambda: make_store(url), _where(url)))
+    settings = settings_for(database)
+    url, listen_url = settings.database_url, settings.listen_url
+    findings = asyncio.run(examine(lambda: make_store(url, listen_url=listen_url), _where(url)))
     healthy = all(finding.level is not Level.PROBLEM for finding in findings)
     if as_json:
         show_json({"healthy": healthy, "findings": [_finding_document(finding) for finding in findings]})

@@ -23,10 +23,13 @@ from fairlead.errors import (
     CallbackNotFound,
     FairleadError,
     JobNotFound,
+    KeyNotFound,
+    NotSet,
     ScheduleNotFound,
     SchemaMismatch,
     StoreUnavailable,
     UnknownType,
+    WorkerNotFound,
 )
 
 USAGE_CODE = "USAGE"
@@ -37,13 +40,16 @@ EXIT_CODES: tuple[tuple[type[FairleadError], int], ...] = (
     (ScheduleNotFound, 3),
     (UnknownType, 3),
     (CallbackNotFound, 3),
+    (KeyNotFound, 3),
+    (WorkerNotFound, 3),
+    (NotSet, 3),
     (StoreUnavailable, 4),
     (SchemaMismatch, 5),
     (FairleadError, 1),
 )
 EXIT_CODES_HELP = (
-    "Exit codes: 0 done; 1 refused or failed; 2 wrong usage; 3 no such job, job type, schedule or callback; "
-    "4 the database cannot be reached; 5 the database has another schema; 130 stopped with Ctrl-C."
+    "Exit codes: 0 done; 1 refused or failed; 2 wrong usage; 3 no such job, job type, schedule, callback, key, worker "
+    "or setting; 4 the database cannot be reached; 5 the database has another schema; 130 stopped with Ctrl-C."
 )
 
 # Wide enough that no line is cut when the output goes to a file or another program.

@@ -120,7 +120,7 @@ async def _supervise(
     """Run the services here, where no handler can get in their way, and workers in processes of their own."""
     url, settings = app.settings.database_url, app.settings
     _refuse_memory(url)
-    store = make_store(url)
+    store = make_store(url, listen_url=settings.listen_url)
     await store.open()
     supervisor = Supervisor(command, processes, make_lease_book(url), settings.heartbeat, app.telemetry)
     if served is not None:
@@ -137,7 +137,7 @@ async def _supervise(
 
 
 async def _run_services(app: App, place: Place) -> None:
-    store = make_store(app.settings.database_url)
+    store = make_store(app.settings.database_url, listen_url=app.settings.listen_url)
     await store.open()
     stopped = asyncio.Event()
     _on_signals(stopped.set)

@@ -185,6 +185,10 @@ class HTTPClient:
         """Run a dead job again, with its own payload or another that fits its type; the audit keeps who and why."""
         await self._post(f"/v1/dead-letters/{job_id}/replay", {"reason": reason, "payload": payload})
 
+    async def purge(self, job_id: str, *, reason: str) -> None:
+        """Remove a dead job for good, with its payload and errors; the audit keeps its id, who and why."""
+        await self._call("DELETE", f"/v1/dead-letters/{job_id}", params={"reason": reason})
+
     async def _get(self, path: str, wanted: Mapping[str, Any] | None = None) -> Any:
         given = {name: value for name, value in (wanted or {}).items() if value is not None}
         return await self._call("GET", path, params=given)

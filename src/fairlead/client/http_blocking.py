@@ -90,3 +90,7 @@ class BlockingHTTPClient:
     def replay(self, job_id: str, *, reason: str, payload: Mapping[str, Any] | None = None) -> None:
         """Run a dead job again; the audit keeps who and why."""
         self.sync(self._client.replay(job_id, reason=reason, payload=payload))
+
+    def purge(self, job_id: str, *, reason: str) -> None:
+        """Remove a dead job for good; the audit keeps its id, who and why."""
+        self.sync(self._client.purge(job_id, reason=reason))

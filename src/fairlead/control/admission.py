@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from fairlead.control.audit import Operator
-from fairlead.control.settings import Expected, change_control, read_controls
+from fairlead.control.settings import Expected, change_control, read_controls, removal
 from fairlead.core.admission import (
     DEPTH,
     OVERLOAD,
@@ -13,12 +13,13 @@ from fairlead.core.admission import (
     Overload,
     Policy,
     checked_depth,
+    depths,
+    flows,
     rule_name,
 )
 from fairlead.core.buckets import flow
-from fairlead.core.controls import Controls
 from fairlead.core.tenancy import TIERS
-from fairlead.errors import ConfigError, NotSet
+from fairlead.errors import ConfigError
 from fairlead.ports.store import Store
 
 
@@ -63,15 +64,10 @@ async def set_overload(store: Store, policy: Overload | None, operator: Operator
 async def bounds(store: Store) -> Bounds:
     """All that is set, and what it has refused, put off and shed."""
     controls = await read_controls(store)
-    depths = {name: item.value["waiting"] for name, item in sorted(controls.of(DEPTH).items()) if item.value}
-    rates = {
-        name: (item.value["rate"], item.value["burst"])
-        for name, item in sorted(controls.of(SUBMISSION).items())
-        if item.value
-    }
+    rates = {name: (way.rate, way.burst) for name, way in flows(controls).items()}
     kinds = (DEPTH, SUBMISSION, OVERLOAD)
     versions = {(kind, name): item.version for kind in kinds for name, item in controls.of(kind).items()}
-    return Bounds(depths, rates, Policy(controls).overload, await store.admissions(), versions)
+    return Bounds(depths(controls), rates, Policy(controls).overload, await store.admissions(), versions)
 
 
 def _rule(scope: str, name: str, value: dict[str, Any] | None) -> str:
@@ -91,10 +87,7 @@ def _absent(kind: str, name: str) -> str:
 async def _change(
     store: Store, kind: str, name: str, value: dict[str, Any] | None, operator: Operator, expected: Expected
 ) -> None:
-    def decide(controls: Controls) -> dict[str, Any] | None:
-        if value is None and controls.get(kind, name) is None:
-            raise NotSet(f"{_absent(kind, name)}; `fairlead backpressure list` shows what is set")
-        return value
-
+    absent = f"{_absent(kind, name)}; `fairlead backpressure list` shows what is set"
+    decide = removal(kind, name, absent) if value is None else (lambda _: value)
     action = f"remove {kind}" if value is None else f"set {kind}"
     await change_control(store, kind, name, decide, operator, action, name, expected)

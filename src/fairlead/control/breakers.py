@@ -11,7 +11,7 @@ from fairlead.core.health import DEPENDENCY, TYPE, Sums, breakers_of, subject
 from fairlead.core.model import JobType, instant
 from fairlead.core.names import check_name
 from fairlead.core.stored import restored
-from fairlead.errors import ConfigError
+from fairlead.errors import NotSet
 from fairlead.ports.store import CONTROLS_HINT, Store
 
 CLOSED = "closed"
@@ -47,12 +47,12 @@ async def breakers(store: Store, everything: bool = False) -> list[BreakerStatus
 
 
 async def breaker(store: Store, name: str) -> BreakerStatus:
-    """One breaker; ConfigError where there is none of this name."""
+    """One breaker; NotSet where there is none of this name."""
     full = full_name(name)
     found = {status.name: status for status in await breakers(store, everything=True)}
     if full not in found:
         known = ", ".join(sorted(found)) or "none"
-        raise ConfigError(f"no registered type goes through a breaker {full!r:.200}; there are: {known:.1000}")
+        raise NotSet(f"no registered type goes through a breaker {full!r:.200}; there are: {known:.1000}")
     return found[full]
 
 

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from fairlead.control.audit import Operator
-from fairlead.control.settings import Expected, change_control, read_controls, version_of
+from fairlead.control.settings import Expected, change_control, read_controls, removal, version_of
 from fairlead.core.budget import KIND, RetryBudget, allowed
 from fairlead.core.controls import ABSENT, Controls
 from fairlead.core.durations import seconds
@@ -69,7 +69,8 @@ async def reset_budget(store: Store, tenant: str, operator: Operator, expected: 
     """Let the application's budget be in force again."""
     name = check_name("tenant", tenant)
     target = f"tenant {name}"
-    await change_control(store, KIND, name, lambda _: None, operator, "reset retry budget", target, expected)
+    decide = removal(KIND, name, f"{target} has no budget of its own; `fairlead budgets list` shows those that have")
+    await change_control(store, KIND, name, decide, operator, "reset retry budget", target, expected)
 
 
 async def _sums(store: Store) -> dict[str, Sums]:

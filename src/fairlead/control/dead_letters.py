@@ -156,6 +156,33 @@ async def purge(
     return removed
 
 
+async def count_old(store: Store, wanted: JobFilter, older_than: float) -> int:
+    """How many a purge would remove."""
+    died_before = await store.now() - older_than
+    if wanted.finished_before is not None:
+        died_before = min(died_before, wanted.finished_before)
+    return await count(store, replace(wanted, finished_before=died_before))
+
+
+async def purge_ids(store: Store, job_ids: Sequence[str], operator: Operator) -> Outcome:
+    """Remove those of the jobs that are dead."""
+    records = await store.read_many(filter(is_id, dict.fromkeys(job_ids)))
+    return _with_missing(await _remove_all(store, records, operator.note("purge", TARGET)), job_ids, records)
+
+
+async def find_dead(store: Store, job_ids: Sequence[str]) -> Outcome:
+    """Which of the jobs a purge would remove, and why not the others."""
+    records = await store.read_many(filter(is_id, dict.fromkeys(job_ids)))
+    holds, refused = _decide(records, replay.hold_of)
+    return _with_missing(Outcome(tuple(hold.id for hold in holds), refused), job_ids, records)
+
+
+async def purge_one(store: Store, job_id: str, operator: Operator) -> None:
+    """Remove one dead job for good; an error says why that is not possible."""
+    for error in (await purge_ids(store, [job_id], operator)).refused.values():
+        raise error
+
+
 async def batches(store: Store, wanted: JobFilter, most: int | None = None) -> AsyncIterator[Sequence[JobRecord]]:
     """The dead jobs that fit, newest first; the cursor only goes on, so that none comes twice."""
     left, cursor = most, None
@@ -205,6 +232,13 @@ async def _cancel_all(store: Store, records: Sequence[JobRecord], note: AuditNot
     return Outcome(tuple(record.id for record in records if record.id in cancelled), refused)
 
 
+async def _remove_all(store: Store, records: Sequence[JobRecord], note: AuditNote) -> Outcome:
+    holds, refused = _decide(records, replay.hold_of)
+    removed = await store.remove_dead(holds, note) if holds else set()
+    refused |= {hold.id: _refusal(hold.id, "removed") for hold in holds if hold.id not in removed}
+    return Outcome(tuple(record.id for record in records if record.id in removed), refused)
+
+
 def _decide(records: Sequence[JobRecord], decide: Callable[[JobRecord], Any]) -> tuple[list[Any], dict[str, JobError]]:
     """What core decides about the dead ones, and what is said to the others."""
     refused: dict[str, JobError] = {
@@ -245,7 +279,9 @@ def _edited(record: JobRecord, text: str, job_type: JobType) -> dict[str, Any]:
 
 
 def _not_dead(record: JobRecord) -> IllegalMove:
-    return IllegalMove(f"job {record.id} is {record.state}; only a dead job can be edited, replayed or cancelled here")
+    return IllegalMove(
+        f"job {record.id} is {record.state}; only a dead job can be edited, replayed, cancelled or purged here"
+    )
 
 
 def _missing(job_id: str) -> JobNotFound:

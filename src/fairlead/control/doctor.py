@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
+from fairlead.control.admission import Bounds, bounds
+from fairlead.core.admission import EACH, TENANT, rule_name
 from fairlead.core.callback import TYPE as DELIVERY
 from fairlead.core.callback import Endpoint
 from fairlead.core.durations import words
@@ -20,6 +22,7 @@ from fairlead.version import __version__
 CLOCK_TOLERANCE = 1.0
 PROMOTER_TOLERANCE = 5.0
 MOST_CALLBACKS = 1_000
+EVERYBODY = rule_name(TENANT, EACH)
 AGE = "oldest_due_unpromoted_age"
 SCHEMA_ADVICE = "run `fairlead migrate` for tables that are missing or older; upgrade Fairlead here for newer ones"
 # SQLite before this release can damage a database in WAL mode that several connections use.
@@ -70,9 +73,11 @@ async def _examine_open(store: Store, where: str) -> list[Finding]:
         *check_library(facts),
         check_writable(facts),
         check_durability(facts),
+        *check_pooler(facts),
         _ok("schema", f"version {facts['schema']}, which this version of Fairlead needs"),
         await _check_clock(store, facts),
         check_jobs(counts),
+        check_bounds(await bounds(store)),
         check_schedule(await store.due(1), await store.leader(ROLE)),
         *check_workers(counts, workers),
         *check_callbacks(await store.list_callbacks(MOST_CALLBACKS), workers),
@@ -122,6 +127,21 @@ def check_durability(facts: Mapping[str, Any]) -> Finding:
     return _ok("durability", f"what was accepted survives a power cut ({settings})")
 
 
+def check_pooler(facts: Mapping[str, Any]) -> list[Finding]:
+    """Whether hints arrive where a pooler stands before PostgreSQL."""
+    if not facts.get("pooled"):
+        return []
+    if not facts["deaf"]:
+        return [_ok("pooler", "a pooler stands before PostgreSQL, and hints have an address of their own")]
+    return [
+        _warning(
+            "pooler",
+            "a pooler stands before PostgreSQL, so no hints arrive: jobs are found by polling",
+            "set listen_url to the address of the server itself, or to the pooler's if that is in session mode",
+        )
+    ]
+
+
 def check_clock(difference: float, uncertainty: float) -> Finding:
     """Whether this machine and the database agree about the time; `difference` is how far the database is ahead."""
     amount = f"{words(abs(difference))} {'ahead of' if difference > 0 else 'behind'} this machine"
@@ -138,6 +158,19 @@ def check_jobs(counts: Mapping[tuple[str, str], int]) -> Finding:
     """How many jobs wait or run."""
     listed = ", ".join(f"{count} {state} in {pool}" for (pool, state), count in sorted(counts.items()))
     return _ok("jobs", listed or "no job waits or runs")
+
+
+def check_bounds(found: Bounds) -> Finding:
+    """Whether a tenant may have any number of jobs waiting; many want that, so it is not called a defect."""
+    if EVERYBODY in found.depths:
+        return _ok("bounds", f"at most {found.depths[EVERYBODY]} jobs of a tenant wait, unless it has its own bound")
+    some = ", except for those with a bound of their own" if found.depths else ""
+    return Finding(
+        Level.OK,
+        "bounds",
+        f"nothing bounds how many jobs of a tenant may wait{some}",
+        "in production set a bound: `fairlead backpressure depth tenant '*' --waiting 1000000`",
+    )
 
 
 def check_schedule(due: Due, leader: Leadership | None) -> Finding:

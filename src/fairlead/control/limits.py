@@ -4,10 +4,10 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from fairlead.control.audit import Operator
-from fairlead.control.settings import Expected, change_control, read_controls, version_of
+from fairlead.control.settings import Expected, change_control, read_controls, removal, version_of
 from fairlead.core.buckets import left
 from fairlead.core.controls import Controls
-from fairlead.core.limits import LIMIT, Bound, Rules, bound, limit_name, usage
+from fairlead.core.limits import LIMIT, Bound, Rules, bound, limit_name, stored_bound, usage
 from fairlead.core.model import JobType
 from fairlead.errors import ConfigError, NotSet
 from fairlead.ports.limits import Holder, LimitUse
@@ -58,12 +58,8 @@ async def set_limit(
 async def remove_limit(store: Store, scope: str, name: str, operator: Operator, expected: Expected = None) -> None:
     """Go back to what the handler declares, or to no limit."""
     control, target = limit_name(scope, name), f"{scope} {name}"
-
-    def removed(controls: Controls) -> None:
-        if controls.get(LIMIT, control) is None:
-            raise NotSet(f"no limit is set for {target}; `fairlead limits list` shows those that are")
-
-    await change_control(store, LIMIT, control, removed, operator, "remove limit", target, expected)
+    decide = removal(LIMIT, control, f"no limit is set for {target}; `fairlead limits list` shows those that are")
+    await change_control(store, LIMIT, control, decide, operator, "remove limit", target, expected)
 
 
 async def limits(store: Store) -> list[LimitInForce]:
@@ -122,5 +118,5 @@ def declared(types: Iterable[JobType]) -> dict[str, Bound]:
     found: dict[str, Bound] = {}
     for job_type in types:
         for limit in job_type.settings.get("limits") or []:
-            found[limit["name"]] = bound(limit["concurrent"], limit["rate"], limit["burst"])
+            found[limit["name"]] = stored_bound(limit)
     return found

@@ -1,11 +1,10 @@
 """Pausing: what operators stop from starting, and let go on."""
 
-from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import NamedTuple
 
 from fairlead.control.audit import Operator
-from fairlead.core.audit import AuditNote
+from fairlead.control.settings import change_control, removal
 from fairlead.core.controls import Change, Controls
 from fairlead.core.gates import PAUSE, pause_name
 from fairlead.core.names import check_name
@@ -23,12 +22,16 @@ class Paused(NamedTuple):
 
 async def pause(store: Store, scope: str, name: str, operator: Operator) -> None:
     """Let nothing of this type, tenant or pool start; what runs goes on, and nothing is lost."""
-    await _set(store, scope, name, {"reason": operator.reason or ""}, operator.note("pause", f"{scope} {name}"))
+    change = Change(PAUSE, pause_name(scope, check_name(scope, name)), {"reason": operator.reason or ""})
+    await store.change_controls([change], operator.note("pause", f"{scope} {name}"))
+    await store.wake([CONTROLS_HINT])
 
 
 async def resume(store: Store, scope: str, name: str, operator: Operator) -> None:
-    """Let it start again."""
-    await _set(store, scope, name, None, operator.note("resume", f"{scope} {name}"))
+    """Let it start again; NotSet where it was not paused."""
+    control, target = pause_name(scope, check_name(scope, name)), f"{scope} {name}"
+    decide = removal(PAUSE, control, f"{target} is not paused; `fairlead paused` shows what is")
+    await change_control(store, PAUSE, control, decide, operator, "resume", target)
 
 
 async def paused(store: Store) -> list[Paused]:
@@ -40,12 +43,6 @@ async def paused(store: Store) -> list[Paused]:
         scope, _, name = control.name.partition(":")
         found.append(Paused(scope, name, (control.value or {}).get("reason", ""), _moment(control.at)))
     return sorted(found)
-
-
-async def _set(store: Store, scope: str, name: str, value: Mapping[str, str] | None, note: AuditNote) -> None:
-    change = Change(PAUSE, pause_name(scope, check_name(scope, name)), value)
-    await store.change_controls([change], note)
-    await store.wake([CONTROLS_HINT])
 
 
 def _moment(instant: float) -> datetime:

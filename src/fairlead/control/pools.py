@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from fairlead.control.audit import Operator
-from fairlead.control.settings import Expected, change_control, read_controls, version_of
+from fairlead.control.settings import Expected, change_control, read_controls, removal, version_of
 from fairlead.core.controls import Controls
 from fairlead.core.names import check_name
 from fairlead.core.pools import BUILT_IN, PLACE, POOL, Pool, Pools
@@ -49,7 +49,8 @@ async def set_pool(
 async def reset_pool(store: Store, name: str, operator: Operator, expected: Expected = None) -> None:
     """Forget what was set for a pool."""
     target = f"pool {check_name('pool', name)}"
-    await change_control(store, POOL, name, lambda _: None, operator, "pools.reset", target, expected)
+    decide = removal(POOL, name, f"nothing was set for {target}; `fairlead pools list` shows the pools")
+    await change_control(store, POOL, name, decide, operator, "pools.reset", target, expected)
 
 
 async def moved_types(store: Store) -> dict[str, Mapping[str, Any]]:

@@ -9,7 +9,7 @@ from fairlead.core.health import QUARANTINE, TYPE, subject
 from fairlead.core.model import instant
 from fairlead.core.names import check_name
 from fairlead.core.quarantine import KIND, Quarantine, attempts_of, entry
-from fairlead.errors import ConfigError, UnknownType
+from fairlead.errors import NotSet, UnknownType
 from fairlead.ports.store import CONTROLS_HINT, Store
 
 
@@ -42,10 +42,10 @@ async def put(store: Store, type_: str, operator: Operator, attempts: int = 0) -
 
 
 async def release(store: Store, type_: str, operator: Operator) -> None:
-    """Let a type start again, and count its runs from nothing; ConfigError where it is not in quarantine."""
+    """Let a type start again, and count its runs from nothing; NotSet where it is not in quarantine."""
     check_name(TYPE, type_)
     if type_ not in {item.type for item in await quarantined(store)}:
-        raise ConfigError(f"type {type_} is not in quarantine; `fairlead quarantine list` says which are")
+        raise NotSet(f"type {type_} is not in quarantine; `fairlead quarantine list` says which are")
     await store.change_controls([Change(KIND, type_, None)], operator.note("release", f"type {type_}"))
     await store.forget_runs([subject(QUARANTINE, type_), subject(TYPE, type_)])
     await store.wake([CONTROLS_HINT])

@@ -4,7 +4,7 @@ from collections.abc import Callable, Container
 
 from fairlead.control.audit import Operator
 from fairlead.core.controls import ABSENT, Change, Control, Controls, Value
-from fairlead.errors import ChangedMeanwhile, StoreUnavailable
+from fairlead.errors import ChangedMeanwhile, NotSet, StoreUnavailable
 from fairlead.ports.store import CONTROLS_HINT, Store
 
 ROUNDS = 10
@@ -36,6 +36,16 @@ async def change_control(
             await store.wake([CONTROLS_HINT])
             return made[0]
     raise StoreUnavailable(f"{target} was changed by others {ROUNDS} times in a row; try again")
+
+
+def removal(kind: str, name: str, absent: str) -> Decide:
+    """Decide that a control goes; NotSet, which says so and what to do, where there is none."""
+
+    def decide(controls: Controls) -> None:
+        if controls.get(kind, name) is None:
+            raise NotSet(absent)
+
+    return decide
 
 
 def version_of(controls: Controls, kind: str, name: str) -> int:

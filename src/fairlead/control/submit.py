@@ -13,7 +13,7 @@ from fairlead.client.client import Client
 from fairlead.client.job import Job
 from fairlead.config import Settings
 from fairlead.core.controls import Controls
-from fairlead.core.failure import Policies, policies
+from fairlead.core.failure import CHANGEABLE, Policies, policies
 from fairlead.core.model import JobType, NewJob
 from fairlead.core.payload import check_payload
 from fairlead.core.pools import Pools
@@ -116,7 +116,8 @@ def retry_of(job_type: JobType) -> Retry:
 def policies_of(job_type: JobType) -> Policies:
     """All retry policies that a registered type declares."""
     declared = job_type.settings.get("policies") or {}
-    return policies(retry_of(job_type), {name: restored(Retry, policy) for name, policy in declared.items()})
+    known = {name: restored(Retry, policy) for name, policy in declared.items() if name in CHANGEABLE}
+    return policies(retry_of(job_type), known)
 
 
 def check_schema(job_type: JobType, payload: Mapping[str, Any]) -> None:

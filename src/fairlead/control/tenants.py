@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from fairlead.control.audit import Operator
 from fairlead.control.budgets import budget_of
-from fairlead.control.settings import Decide, Expected, change_control, read_controls, version_of
+from fairlead.control.settings import Decide, Expected, change_control, read_controls, removal, version_of
 from fairlead.core.admission import Policy
 from fairlead.core.buckets import Flow
 from fairlead.core.budget import RetryBudget
@@ -122,7 +122,8 @@ async def set_tenant(
 
 async def remove_tenant(store: Store, name: str, operator: Operator, expected: Expected = None) -> None:
     """Forget what was set for a tenant: it is treated as anyone from then on, and its jobs stay."""
-    await _change(store, check_name("tenant", name), lambda _: None, operator, "tenants.remove", expected)
+    absent = f"tenant {check_name('tenant', name)} was not set up; `fairlead tenants list` shows those that are"
+    await _change(store, name, removal(TENANT, name, absent), operator, "tenants.remove", expected)
 
 
 async def set_default_tier(store: Store, tier: str, operator: Operator) -> None:

@@ -7,7 +7,6 @@ from fairlead.core.failure import Policies
 from fairlead.core.model import JobRecord, JobType
 from fairlead.core.pools import Pool, Pools
 from fairlead.core.terms import TypeTerms, terms_in
-from fairlead.errors import ConfigError
 from fairlead.handlers.options import overridden
 from fairlead.ports.store import Store
 
@@ -30,11 +29,7 @@ def terms_of(job: JobRecord, job_type: JobType | None, pools: Pools) -> JobTerms
     pool = pools.get(job.pool)
     if job_type is None:
         return JobTerms(None, overridden(job.options, pool.timeout, Policies())[0])
-    try:
-        terms = type_terms(job_type, pool)
-    except (ConfigError, TypeError):  # a newer version has registered it, in words that are not known here
-        return JobTerms(None, job_type.settings.get("timeout"))
-    timeout, policies = overridden(job.options, *terms)
+    timeout, policies = overridden(job.options, *type_terms(job_type, pool))
     return JobTerms(policies.application.attempts, timeout)
 
 

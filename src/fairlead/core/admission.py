@@ -18,6 +18,7 @@ from fairlead.core.durations import Duration, seconds
 from fairlead.core.model import Enqueued, Lane, NewJob, Priority
 from fairlead.core.names import check_name
 from fairlead.core.states import State
+from fairlead.core.stored import readable
 from fairlead.errors import ConfigError, Overloaded, Refused, TenantQueueFull, TenantRateExceeded
 
 DEPTH, SUBMISSION, OVERLOAD = "depth", "submission", "overload"
@@ -55,7 +56,9 @@ class Overload:
     @classmethod
     def from_value(cls, value: Value) -> "Overload":
         """As it is kept in the store."""
-        return overload(value["waiting"], value["action"], value["below"], value["delay"])
+        usual = cls(value.get("waiting", MOST_WAITING))
+        given = {**usual.to_value(), **value}
+        return readable(lambda: overload(usual.waiting, given["action"], given["below"], given["delay"]), usual)
 
     def to_value(self) -> dict[str, Any]:
         """What is kept in the store."""
@@ -92,8 +95,8 @@ class Policy:
 
     def __init__(self, controls: Controls) -> None:
         self._controls = controls
-        self._depths = {name: item.value["waiting"] for name, item in controls.of(DEPTH).items() if item.value}
-        self._flows = {name: _flow(item.value) for name, item in controls.of(SUBMISSION).items() if item.value}
+        self._depths = depths(controls)
+        self._flows = flows(controls)
         policy = controls.get(OVERLOAD, POLICY)
         self.overload = Overload.from_value(policy.value) if policy and policy.value else None
         self.needs_backlog = bool(self._depths or self.overload)
@@ -122,8 +125,20 @@ class Policy:
         return str((control.value or {}).get("tier", DEFAULT_TIER)) if control else DEFAULT_TIER
 
 
-def _flow(value: Value) -> Flow:
-    return flow(value["rate"], value.get("burst"))
+def depths(controls: Controls) -> dict[str, int]:
+    """How many jobs may wait, by the rules that say so."""
+    found = {name: (item.value or {}).get("waiting") for name, item in sorted(controls.of(DEPTH).items())}
+    return {name: waiting for name, waiting in found.items() if waiting is not None}
+
+
+def flows(controls: Controls) -> dict[str, Flow]:
+    """How fast may be submitted, by the rules that say so."""
+    found = {name: _flow(item.value or {}) for name, item in sorted(controls.of(SUBMISSION).items())}
+    return {name: way for name, way in found.items() if way is not None}
+
+
+def _flow(value: Value) -> Flow | None:
+    return readable(lambda: flow(value["rate"], value.get("burst")), None)
 
 
 def backlog_of(policy: Policy, waiting: Mapping[Lane, tuple[int, int]]) -> dict[str, int]:

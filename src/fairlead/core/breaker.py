@@ -11,7 +11,6 @@ the phase it was given in, known by its number and its beginning, and an end cou
 does not end within `patience` counts as lost, with the worker that ran it, and another is let through.
 """
 
-from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields, replace
 from enum import StrEnum
 from typing import Any
@@ -19,6 +18,7 @@ from typing import Any
 from fairlead.core.controls import Control
 from fairlead.core.durations import Duration, seconds, words
 from fairlead.core.health import Sums
+from fairlead.core.stored import restored
 from fairlead.errors import ConfigError
 
 BREAKER = "breaker"  # the kind of the control
@@ -70,7 +70,7 @@ class Breaker:
                 raise ConfigError(f"Breaker({name}=…) must be longer than nothing")
 
     def stored(self) -> dict[str, Any]:
-        """The policy as data, from which `Breaker(**data)` is made again."""
+        """The policy as data, from which core.stored makes it again."""
         return asdict(self)
 
 
@@ -81,11 +81,11 @@ class Tripped:
     `permits` counts starts allowed in this phase, `good` and `bad` those that ended so.
     """
 
-    phase: Phase
-    since: float
-    until: float | None
-    why: str
-    policy: Breaker
+    phase: Phase = Phase.OPEN
+    since: float = 0.0
+    until: float | None = None
+    why: str = ""
+    policy: Breaker = Breaker()
     openings: int = 1
     number: int = 1  # of the phase, since the breaker was closed
     permits: int = 0
@@ -102,8 +102,10 @@ def tripped(control: Control | None) -> Tripped | None:
     """The breaker that a control holds; None if it is closed."""
     if control is None or control.value is None:
         return None
-    given: Mapping[str, Any] = control.value
-    return Tripped(**{**given, "phase": Phase(given["phase"]), "policy": Breaker(**given["policy"])})
+    given = {**control.value, "policy": restored(Breaker, control.value.get("policy") or {})}
+    if given.get("phase") not in set(Phase):  # of a newer version: whatever it is, nothing starts from here
+        given |= {"phase": Phase.OPEN, "until": None}
+    return restored(Tripped, {**given, "phase": Phase(given["phase"])})
 
 
 def why_open(policy: Breaker, sums: Sums, settled: float = 0.0) -> str | None:

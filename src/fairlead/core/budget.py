@@ -41,7 +41,7 @@ class RetryBudget:
             raise ConfigError(f"RetryBudget(beyond={self.beyond!r}) must be one of {', '.join(BEYOND)}")
 
     def stored(self) -> dict[str, Any]:
-        """The policy as data, from which `RetryBudget(**data)` is made again."""
+        """The policy as data, from which core.stored makes it again."""
         return asdict(self)
 
 

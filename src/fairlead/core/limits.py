@@ -19,6 +19,7 @@ from fairlead.core.buckets import Bucket, Flow, flow, left, take, wait
 from fairlead.core.controls import Controls, Value
 from fairlead.core.model import Lane, Quota
 from fairlead.core.names import check_name
+from fairlead.core.stored import readable
 from fairlead.errors import ConfigError
 
 LIMIT = "limit"
@@ -220,5 +221,9 @@ def account(allowed: Bound, used: int, bucket: Bucket | None, now: float, starte
 
 
 def _bound_of(value: Value | None) -> Bound:
-    value = value or {}
-    return bound(value.get("concurrent"), value.get("rate"), value.get("burst"))
+    return stored_bound(value or {})
+
+
+def stored_bound(value: Value) -> Bound:
+    """What a limit that was set or registered allows."""
+    return readable(lambda: bound(value.get("concurrent"), value.get("rate"), value.get("burst")), Bound())

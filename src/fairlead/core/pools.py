@@ -16,6 +16,7 @@ from fairlead.core.controls import Controls
 from fairlead.core.names import check_name
 from fairlead.core.retry import MAX_ATTEMPTS
 from fairlead.core.runtimes import RunCount, longer_than, percentile
+from fairlead.core.stored import readable
 from fairlead.errors import ConfigError
 
 POOL = "pool"  # the kind of control that pools are
@@ -92,7 +93,8 @@ class Pools:
         """The pool's settings."""
         control = self._controls.get(POOL, name)
         pool = BUILT_IN.get(name) or Pool(name)
-        return pool if control is None or control.value is None else pool.changed(control.value)
+        value = {} if control is None or control.value is None else control.value
+        return readable(lambda: pool.changed(value), pool) if value else pool
 
     def all(self) -> list[Pool]:
         """The built-in pools, and those that were set up."""

@@ -44,7 +44,7 @@ class Quarantine:
             raise ConfigError(f"Quarantine(attempts={self.attempts!r}) must not be negative; with 0 nothing starts")
 
     def stored(self) -> dict[str, Any]:
-        """The policy as data, from which `Quarantine(**data)` is made again."""
+        """The policy as data, from which core.stored makes it again."""
         return asdict(self)
 
 

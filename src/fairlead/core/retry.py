@@ -98,7 +98,7 @@ class Retry:
         return self.backoff if isinstance(self.backoff, str) else CUSTOM
 
     def stored(self) -> dict[str, Any]:
-        """The policy as data, from which `Retry(**data)` is made again; of a function only that there is one."""
+        """The policy as data, from which core.stored makes it again; of a function only that there is one."""
         given = {field.name: getattr(self, field.name) for field in fields(self)}
         return {name: value for name, value in given.items() if value is not None} | {"backoff": self.kind}
 

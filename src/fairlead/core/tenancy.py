@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from fairlead.core.controls import Control, Controls
+from fairlead.core.stored import readable
 from fairlead.errors import ConfigError
 
 TENANT = "tenant"  # the kind of control that tenants are
@@ -85,7 +86,8 @@ class Tenant:
     @classmethod
     def from_value(cls, name: str, value: Mapping[str, Any]) -> "Tenant":
         """The tenant as it is kept in the store."""
-        return cls(name, value.get("tier", DEFAULT_TIER), value.get("weight"), value.get("minimum"))
+        given = value.get("tier", DEFAULT_TIER), value.get("weight"), value.get("minimum")
+        return readable(lambda: cls(name, *given), cls(name))
 
     def to_value(self) -> dict[str, Any]:
         """What is kept in the store."""

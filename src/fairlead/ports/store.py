@@ -20,7 +20,8 @@ was overtaken by someone else: the caller has lost, changes nothing, and counts 
 
 **Repeating.** A connection can break while a commit is on its way, and nobody knows whether it arrived. `enqueue` may
 be repeated with the same ids and `again=True`: jobs that arrived the first time are left alone, even those that have
-finished meanwhile. `settle` may be repeated as it is: a settlement that arrived finds its hold gone.
+finished meanwhile. `settle` may be repeated as it is: a settlement that arrived finds its hold gone. So may
+`register_worker`, while the lease lasts.
 
 **Cancelling.** A job that waits is settled. Of a job that runs, the wish to cancel is stored with its row by `cancel`,
 and is part of its hold from then on: a settlement that was decided without knowing it, unless it is a success, does
@@ -32,11 +33,11 @@ Effects live as long as the job's record.
 **Too late.** A settlement as expired is followed by the job that the expired one named for that case (core.late), in
 the same transaction: there is one for each expired job and none without, whoever settles and however often.
 
-**Dead letters.** A dead job is moved only by an operator, through `revive`, `amend_dead`, `cancel_dead` and
-`purge_dead`. Each decision names the death it was taken about (fence and end), and counts only while the job is still
-that dead. A revived job keeps its id, its key and its fence, which goes on rising, and begins with fresh attempts. It
-needs its idempotency key: where another job holds that now, this one revival is refused, and the rest of the batch
-goes on.
+**Dead letters.** A dead job is moved only by an operator, through `revive`, `amend_dead`, `cancel_dead`, `remove_dead`
+and `purge_dead`. Each decision names the death it was taken about (fence and end), and counts only while the job is
+still that dead. A revived job keeps its id, its key and its fence, which goes on rising, and begins with fresh
+attempts. It needs its idempotency key: where another job holds that now, this one revival is refused, and the rest of
+the batch goes on.
 
 **Waiting jobs.** `amend_waiting` changes a job that nobody owns: each change names the state and the fence it was
 decided in, and counts only while the job is still in them.
@@ -247,6 +248,9 @@ class Store(ShareStore, LimitedStore, ServerRecords, ViewStore, CallbackStore, P
     async def purge_dead(self, wanted: JobFilter, older_than: float, limit: int, note: AuditNote) -> int:
         """Remove up to `limit` dead jobs that died so many seconds ago, with their attempts; returns how many."""
 
+    async def remove_dead(self, holds: Sequence[DeadHold], note: AuditNote) -> set[str]:
+        """Remove dead jobs that are still what was seen, with their attempts; returns their ids."""
+
     async def amend_waiting(self, changes: Sequence[WaitingChange], note: AuditNote) -> set[str]:
         """Apply changes to jobs that still wait as they were seen; returns their ids."""
 
@@ -316,7 +320,7 @@ class Store(ShareStore, LimitedStore, ServerRecords, ViewStore, CallbackStore, P
         """All registered types."""
 
     async def register_worker(self, info: WorkerInfo, lease: float) -> None:
-        """Enter a worker with a lease of so many seconds."""
+        """Enter a worker with a lease of so many seconds; LeaseLost where it is there, and its lease is over."""
 
     async def report_worker(self, worker_id: str, report: Mapping[str, Any]) -> str | None:
         """Keep a worker's own figures for operators; returns the state that it is to be in."""

@@ -1,14 +1,17 @@
 """Lost workers count against the types that they ran: one of these may be what kills them.
 
 Each lost worker counts once for a type, however many jobs of it were lost: a machine that goes down under a thousand
-jobs says no more about them than one that goes down under one.
+jobs says no more about them than one that goes down under one. What could not be told goes again as it was, in the same
+flush, so that an answer that was lost counts nothing twice.
 """
 
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Mapping
+from uuid import uuid4
 
 from fairlead.core.breaker import Breaker, opened, why_open
 from fairlead.core.durations import seconds
+from fairlead.core.flush import Flush
 from fairlead.core.health import QUARANTINE, TYPE, Count, subject
 from fairlead.core.model import Held
 from fairlead.core.quarantine import Quarantine
@@ -18,6 +21,10 @@ from fairlead.telemetry.events import Telemetry
 from fairlead.worker.breakers import Breakers
 from fairlead.worker.controls import ControlView
 
+MOST_NOTED = 10_000
+
+Policies = Mapping[str, tuple[Breaker, Quarantine]]
+
 
 class Crashes:
     """Counts crashes, and opens the breaker of a type that has too many."""
@@ -26,25 +33,41 @@ class Crashes:
         self._store = store
         self._view = ControlView(store)
         self._breakers = Breakers(store, self._view, telemetry)
+        self._noted: dict[tuple[str | None, str], None] = {}  # lost workers and types, the last ones
+        self._new: Counter[str] = Counter()  # crashes that nobody was told of, by type
+        self._unsent: list[Count] = []  # that may have arrived
+        self._policies: Policies = {}  # of the types of those
+        self._flush = Flush(str(uuid4()), 1)
 
-    async def count(self, lost: Sequence[Held]) -> None:
-        """Count the crashes that these jobs were lost by."""
-        crashes = Counter(type_ for _, type_ in {(job.hold.owner, job.lane.type) for job in lost})
-        policies = await self._policies(crashes)
-        counts = []
-        for type_, bad in crashes.items():
-            breaker, quarantine = policies[type_]
-            counts.append(Count(subject(TYPE, type_), 0, bad, seconds(breaker.window)))
-            counts.append(Count(subject(QUARANTINE, type_), 0, bad, seconds(quarantine.window)))
+    def note(self, lost: Iterable[Held]) -> None:
+        """These jobs were lost; a worker whose jobs come in several batches crashed once."""
+        for pair in {(job.hold.owner, job.lane.type) for job in lost} - self._noted.keys():
+            self._noted[pair] = None
+            self._new[pair[1]] += 1
+        for pair in list(self._noted)[:-MOST_NOTED]:
+            del self._noted[pair]
+
+    async def tell(self) -> None:
+        """Count what was noted: first what could not be told last time, then what is new."""
+        if self._unsent:
+            await self._send()
+        if self._new:
+            self._policies = await self._read_policies(self._new)
+            self._unsent = _counts(self._new, self._policies)
+            self._new = Counter()
+            await self._send()
+
+    async def _send(self) -> None:
         await self._view.refresh()
-        counted = await self._store.count_runs(counts)
-        for type_, (breaker, _) in policies.items():
+        counted = await self._store.count_runs(self._unsent, self._flush)
+        self._unsent, self._flush = [], self._flush.next()
+        for type_, (breaker, _) in self._policies.items():
             name = subject(TYPE, type_)
             why = why_open(breaker, counted.sums[name])
             if why is not None and self._breakers.get(name) is None:
                 await self._breakers.open(name, opened(breaker, why, counted.now))
 
-    async def _policies(self, types: Collection[str]) -> dict[str, tuple[Breaker, Quarantine]]:
+    async def _read_policies(self, types: Collection[str]) -> Policies:
         """As the types were registered; this process may not have their code."""
         found = {item.name: item.settings for item in await self._store.job_types()}
         settings = {type_: found.get(type_, {}) for type_ in types}
@@ -52,3 +75,12 @@ class Crashes:
             type_: (restored(Breaker, own.get("breaker", {})), restored(Quarantine, own.get("quarantine", {})))
             for type_, own in settings.items()
         }
+
+
+def _counts(crashes: Mapping[str, int], policies: Policies) -> list[Count]:
+    counts = []
+    for type_, bad in crashes.items():
+        breaker, quarantine = policies[type_]
+        counts.append(Count(subject(TYPE, type_), 0, bad, seconds(breaker.window)))
+        counts.append(Count(subject(QUARANTINE, type_), 0, bad, seconds(quarantine.window)))
+    return counts

@@ -5,10 +5,9 @@ from random import Random
 
 from fairlead.control.submit import policies_of
 from fairlead.core.failure import Policies
-from fairlead.core.model import Ending, Held, JobType, Outcome
+from fairlead.core.model import Ending, Held, Outcome
 from fairlead.core.settle import settle
 from fairlead.core.states import State
-from fairlead.errors import ConfigError
 from fairlead.ports.store import LIMITS_HINT, Store
 from fairlead.scheduler.crashes import Crashes
 from fairlead.telemetry.events import JobsRecovered, Telemetry
@@ -32,8 +31,12 @@ class Recoverer:
     async def run_once(self) -> float:
         """Settle one batch of lost jobs; returns the seconds until the next look."""
         lost = await self._store.lost(BATCH)
-        if not lost:
-            return self._interval
+        if lost:
+            await self._recover(lost)
+        await self._crashes.tell()
+        return 0.0 if len(lost) == BATCH else self._interval
+
+    async def _recover(self, lost: Sequence[Held]) -> None:
         policies = await self._policies(lost)
         settlements = [settle(job, Outcome(Ending.LOST), policies[job.lane.type], self._random) for job in lost]
         settled = await self._store.settle(settlements, expired_only=True)
@@ -41,19 +44,10 @@ class Recoverer:
         if accepted:
             dead = sum(item.state is State.DEAD for item in accepted)
             self._telemetry.emit(JobsRecovered(len(accepted), dead))
+            self._crashes.note(job for job in lost if job.id in settled)
             await self._store.wake({LIMITS_HINT, *(job.lane.pool for job in lost)})
-            await self._crashes.count([job for job in lost if job.id in settled])
-        return 0.0 if len(lost) == BATCH else self._interval
 
     async def _policies(self, lost: Sequence[Held]) -> Mapping[str, Policies]:
         """How often jobs of each type may lose their workers, as the types declare."""
         types = {job_type.name: job_type for job_type in await self._store.job_types()}
-        return {name: _declared(types.get(name)) for name in {job.lane.type for job in lost}}
-
-
-def _declared(job_type: JobType | None) -> Policies:
-    """A type that cannot be read, since a newer version has registered it, must not keep jobs from being recovered."""
-    try:
-        return USUAL if job_type is None else policies_of(job_type)
-    except (ConfigError, TypeError):
-        return USUAL
+        return {name: policies_of(types[name]) if name in types else USUAL for name in {job.lane.type for job in lost}}

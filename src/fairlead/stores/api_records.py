@@ -9,6 +9,7 @@ from fairlead.core.answers import Answer, Reservation
 from fairlead.core.apikey import ApiKey, Grant, NewKey
 from fairlead.core.audit import AuditNote
 from fairlead.core.model import instant
+from fairlead.core.stored import words
 from fairlead.stores import rows
 from fairlead.stores.dead_letters import append_script
 from fairlead.stores.enqueue import Ask, Step
@@ -81,7 +82,7 @@ def key_of(row: Sequence[Any]) -> ApiKey:
     """From (id, name, grants, tenant, hash, created_at, expires_at, revoked_at, last_used_at, time_left, rate)."""
     created = instant(row[5])
     assert created
-    grants = frozenset(Grant(word) for word in json.loads(row[2]))
+    grants = frozenset(words(Grant, json.loads(row[2])))
     return ApiKey(
         row[0], row[1], grants, row[3], row[4], created, instant(row[6]), instant(row[7]), instant(row[8]), row[9],
         row[10],

@@ -7,6 +7,7 @@ from typing import Any
 from fairlead.core.audit import AuditNote
 from fairlead.core.callback import KEPT_DELIVERIES, CallbackEvent, Delivered, Endpoint, Secret
 from fairlead.core.model import instant
+from fairlead.core.stored import words
 from fairlead.stores.dead_letters import append_script
 from fairlead.stores.enqueue import Ask
 from fairlead.stores.statements import Script, Statements
@@ -63,9 +64,9 @@ def endpoint_of(row: Sequence[Any]) -> Endpoint:
         owner=row[0],
         name=row[1],
         url=row[2],
-        events=tuple(CallbackEvent(word) for word in json.loads(row[3])),
+        events=words(CallbackEvent, json.loads(row[3])),
         pool=row[4],
-        secrets=tuple(Secret(text, until) for text, until in json.loads(row[5])),
+        secrets=tuple(Secret(*item[:2]) for item in json.loads(row[5])),
         enabled=bool(row[6]),
         why_disabled=row[7],
         version=row[8],

@@ -53,6 +53,10 @@ class DeadLetterVerbs(Statements):
         """Remove up to `limit` dead jobs that died so many seconds ago, with their attempts; returns how many."""
         return await self._transact(lambda: _purge(wanted, older_than, limit, note))
 
+    async def remove_dead(self, holds: Sequence[DeadHold], note: AuditNote) -> set[str]:
+        """Remove dead jobs that are still what was seen, with their attempts; returns their ids."""
+        return await self._transact(lambda: _remove(holds, note))
+
     async def append_audit(self, note: AuditNote, jobs: Sequence[str] = ()) -> AuditEntry:
         """Write an entry about these jobs at the end of the chain."""
         return await self._transact(lambda: append_script(note, jobs))
@@ -110,11 +114,25 @@ def _cancel(holds: Sequence[DeadHold], note: AuditNote) -> Script[set[str]]:
 def _purge(wanted: JobFilter, older_than: float, limit: int, note: AuditNote) -> Script[int]:
     found = yield Ask("purge_dead", {**rows.filter_row(wanted), "older_than": older_than, "limit": limit})
     if found:
-        yield Step("purge_attempts", [{"id": row[0]} for row in found])
-        yield Step("purge_effects", [{"id": row[0]} for row in found])
-        yield Step("purge_progress", [{"id": row[0]} for row in found])
+        yield from _purge_remains({row[0] for row in found})
         yield from append_script(note.about(count=len(found)))
     return len(found)
+
+
+def _remove(holds: Sequence[DeadHold], note: AuditNote) -> Script[set[str]]:
+    batch = [_hold_row(hold) for hold in holds]
+    ids = {row[0] for row in (yield Step("remove_dead", batch))} if batch else set()
+    if ids:
+        yield from _purge_remains(ids)
+        yield from append_script(_counted(note, ids), sorted(ids))
+    return ids
+
+
+def _purge_remains(ids: set[str]) -> Script[None]:
+    """Remove what is kept beside the records of these jobs."""
+    gone = [{"id": job_id} for job_id in sorted(ids)]
+    for query in ("purge_attempts", "purge_effects", "purge_progress"):
+        yield Step(query, gone)
 
 
 def _change(query: str, batch: list[dict[str, Any]], note: AuditNote) -> Script[set[str]]:

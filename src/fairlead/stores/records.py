@@ -24,6 +24,7 @@ from fairlead.core.model import (
 )
 from fairlead.core.promotion import Due, DueLane
 from fairlead.core.states import State
+from fairlead.errors import LeaseLost
 from fairlead.ports.store import Leadership, Promoted
 from fairlead.stores import rows
 from fairlead.stores.lanes import KnownLanes
@@ -167,8 +168,9 @@ class RecordVerbs(ViewVerbs):
         return [rows.type_of(row) for row in await self._ask("read_types")]
 
     async def register_worker(self, info: WorkerInfo, lease: float) -> None:
-        """Enter a worker with a lease of so many seconds."""
-        await self._run("register_worker", **rows.worker_row(info, lease))
+        """Enter a worker with a lease of so many seconds; LeaseLost where it is there, and its lease is over."""
+        if not await self._run("register_worker", **rows.worker_row(info, lease)):
+            raise LeaseLost(f"worker {info.id} had been entered, and its lease is over; begin with a new id")
 
     async def report_worker(self, worker_id: str, report: Mapping[str, Any]) -> str | None:
         """Keep a worker's own figures for operators; returns the state that it is to be in."""

@@ -31,6 +31,7 @@ from fairlead.core.model import (
 )
 from fairlead.core.progress import Progress
 from fairlead.core.states import State
+from fairlead.core.stored import readable, word
 from fairlead.core.workers import state_of
 
 Row = Sequence[Any]
@@ -214,7 +215,7 @@ def attempt_of(row: Row) -> AttemptRecord:
         worker=row[2],
         started_at=instant(row[3]),
         ended_at=ended,
-        ending=Ending(row[5]),
+        ending=word(Ending, row[5], Ending.FAILED),
         error=_error(*row[6:11]),
         due_at=instant(row[11]),
         ready_at=instant(row[12]),
@@ -226,7 +227,7 @@ def _error(
 ) -> ErrorInfo | None:
     if kind is None:
         return None
-    why = FailureClass(failure) if failure else None
+    why = readable(lambda: FailureClass(failure), None) if failure else None
     return ErrorInfo(kind, message or "", traceback, why, fingerprint=fingerprint)
 
 

@@ -23,6 +23,7 @@ from fairlead.core.schedule import (
     ScheduleState,
     ScheduleWrite,
 )
+from fairlead.core.stored import word
 from fairlead.stores import rows
 from fairlead.stores.dead_letters import append_script
 from fairlead.stores.enqueue import Ask, Step, job_row
@@ -101,9 +102,9 @@ def schedule_of(row: rows.Row) -> Schedule:
      window, start_within, owner, state, own_version, handled_until, next_at) = row[:SCHEDULE_COLUMNS]  # fmt: skip
     spec = ScheduleSpec(
         name, expression, zone, Lane(pool, tenant, type_, Priority(priority), version, limits), payload, options,
-        Overlap(overlap), CatchUp(catch_up), window, start_within,
+        word(Overlap, overlap, Overlap.ALLOW), word(CatchUp, catch_up, CatchUp.LAST), window, start_within,
     )  # fmt: skip
-    return Schedule(spec, owner, ScheduleState(state), own_version, handled_until, next_at)
+    return Schedule(spec, owner, word(ScheduleState, state, ScheduleState.PAUSED), own_version, handled_until, next_at)
 
 
 def _fire_all(plans: Sequence[FirePlan]) -> Script[set[str]]:
@@ -201,4 +202,6 @@ def _with_job(fire: FireRecord, job: JobRecord | None) -> FireRecord:
 
 def _fire_record(row: rows.Row) -> FireRecord:
     """From (schedule, fire_at, manual, outcome, count, job_id, recorded_at)."""
-    return FireRecord(row[0], row[1], bool(row[2]), FireOutcome(row[3]), row[4], row[5], row[6])
+    return FireRecord(
+        row[0], row[1], bool(row[2]), word(FireOutcome, row[3], FireOutcome.SKIPPED), row[4], row[5], row[6]
+    )

@@ -20,7 +20,7 @@ from fairlead.core.recycle import is_worn
 from fairlead.core.settle import is_followed
 from fairlead.core.states import State
 from fairlead.core.workers import DRAINING, RESERVE
-from fairlead.errors import LeaseLost, StoreError
+from fairlead.errors import LeaseLost, StoreError, StoreUnavailable
 from fairlead.handlers.spec import Registry
 from fairlead.ports.store import CONTROLS_HINT, EVERYONE, HEALTH_HINT, LIMITS_HINT, SCHEDULED_HINT, WORKER_HINT, Store
 from fairlead.telemetry.events import (
@@ -173,7 +173,10 @@ class Worker:
         await self._store.register_types([self._declared[name].job_type() for name in self._declared])
         await self._health.begin()
         sent_at, lease = boot_time(), self._clock.lease
-        await self._store.register_worker(self.info, lease)
+        try:
+            await self._store.register_worker(self.info, lease)
+        except StoreUnavailable:  # it may have arrived, and its answer been lost
+            await self._store.register_worker(self.info, lease)
         self._clock.renewed(deadline_from(sent_at, lease))
         self._keep(self._clock)
         if self._reserve:

@@ -59,11 +59,21 @@ class StagedReplay(Incoming):
 
 
 class Purge(Incoming):
-    """Dead jobs to remove for good."""
+    """Dead jobs to remove for good: by their ids, or all that fit a filter and are old enough."""
 
-    filter: DeadFilter
-    older_than: Seconds
+    ids: Annotated[list[Id], Field(min_length=1, max_length=MOST_IDS)] | None = None
+    filter: DeadFilter | None = None
+    older_than: Annotated[Seconds | None, Field(description="Goes with a filter: died so many seconds ago.")] = None
+    dry_run: Annotated[bool, Field(strict=True, description="Remove nothing, tell how many it would be.")] = False
     reason: Annotated[Text, Field(min_length=1)]
+
+    @model_validator(mode="after")
+    def _one_choice(self) -> "Purge":
+        if (self.ids is None) == (self.filter is None):
+            raise ValueError("give ids or a filter, one of them")
+        if (self.filter is None) != (self.older_than is None):
+            raise ValueError("give older_than with a filter, and only there")
+        return self
 
 
 class DeadEdit(Incoming):
@@ -115,9 +125,11 @@ class DeadAction(Outgoing):
 
 
 class Purged(Outgoing):
-    """How many were removed."""
+    """How many were removed, and why not those of the ids that are left."""
 
     removed: int
+    would_remove: int | None = Field(default=None, description="In a dry run: how many it would be.")
+    refused: list[dict[str, Any]] = Field(default=[])
 
 
 class StageDocument(Outgoing):

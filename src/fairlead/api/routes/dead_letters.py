@@ -8,7 +8,7 @@ from fastapi import APIRouter, Query
 from fairlead.api.answers import answers
 from fairlead.api.caller import Actor, Caller, Reader
 from fairlead.api.endpoint import Endpoint
-from fairlead.api.models.common import Cursor, JobId, Key, Limit, Moment, Name
+from fairlead.api.models.common import Cursor, JobId, Key, Limit, Moment, Name, ReasonQuery
 from fairlead.api.models.dead_letters import (
     DeadAction,
     DeadChoice,
@@ -114,6 +114,13 @@ async def edit(job_id: JobId, wanted: DeadEdit, caller: Actor) -> JobDocument:
     return job_document(await caller.job(job_id))
 
 
+@router.delete("/{job_id}", status_code=204, responses=answers(404, 409))
+async def purge_one(job_id: JobId, caller: Actor, reason: ReasonQuery = None) -> None:
+    """Remove one dead job for good, with its payload and errors."""
+    await caller.job(job_id)
+    await use_cases.purge_one(caller.store, job_id, caller.operator(reason))
+
+
 @router.post("/{job_id}/replay", responses=answers(404, 409, 413))
 async def replay_one(job_id: JobId, wanted: DeadReplay, caller: Actor) -> JobDocument:
     """Bring one dead job back, with its payload or with another."""
@@ -150,10 +157,23 @@ async def cancel_many(wanted: DeadChoice, caller: Actor) -> DeadAction:
 
 @router.post("/purge", responses=answers())
 async def purge(wanted: Purge, caller: Actor) -> Purged:
-    """Remove dead jobs for good that died so many seconds ago."""
+    """Remove dead jobs for good: those with these ids, or all that fit and died so many seconds ago."""
+    if wanted.filter is None or wanted.older_than is None:
+        return await _purge_ids(wanted, caller)
     chosen = wanted.filter.job_filter(caller.tenant_for(wanted.filter.tenant))
+    if wanted.dry_run:
+        return Purged(removed=0, would_remove=await use_cases.count_old(caller.store, chosen, wanted.older_than))
     removed = await use_cases.purge(caller.store, chosen, wanted.older_than, caller.operator(wanted.reason))
     return Purged(removed=removed)
+
+
+async def _purge_ids(wanted: Purge, caller: Caller) -> Purged:
+    own, foreign = await _own(caller, wanted.ids or [])
+    if wanted.dry_run:
+        found = _action(await use_cases.find_dead(caller.store, own), foreign)
+        return Purged(removed=0, would_remove=len(found.done), refused=found.refused)
+    done = _action(await use_cases.purge_ids(caller.store, own, caller.operator(wanted.reason)), foreign)
+    return Purged(removed=len(done.done), refused=done.refused)
 
 
 async def _on_chosen(

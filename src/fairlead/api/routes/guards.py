@@ -28,13 +28,13 @@ async def list_breakers(caller: Overseer) -> Breakers:
     return Breakers(breakers=[_document(status) for status in await breakers(caller.store)])
 
 
-@router.post("/breakers/open", responses=answers())
+@router.post("/breakers/open", responses=answers(404))
 async def open_one(wanted: BreakerAction, caller: Chief) -> BreakerDocument:
     """Let nothing through a breaker start until somebody closes it; what runs goes on."""
     return _document(await open_breaker(caller.store, wanted.name, caller.operator(wanted.reason)))
 
 
-@router.post("/breakers/close", responses=answers())
+@router.post("/breakers/close", responses=answers(404))
 async def close_one(wanted: BreakerAction, caller: Chief) -> BreakerDocument:
     """Let everything through a breaker start at once, and count from nothing."""
     return _document(await close_breaker(caller.store, wanted.name, caller.operator(wanted.reason)))
@@ -53,7 +53,7 @@ async def put_in(wanted: QuarantineBegin, caller: Chief) -> None:
     await quarantine.put(caller.store, wanted.type, caller.operator(wanted.reason), wanted.attempts)
 
 
-@router.post("/quarantines/release", status_code=204, responses=answers())
+@router.post("/quarantines/release", status_code=204, responses=answers(404))
 async def release(wanted: QuarantineAction, caller: Chief) -> None:
     """Let a type start again, and count its runs from nothing."""
     await quarantine.release(caller.store, wanted.type, caller.operator(wanted.reason))

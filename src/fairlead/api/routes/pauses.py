@@ -23,7 +23,7 @@ async def pause_something(wanted: PauseChange, caller: Chief) -> None:
     await pause(caller.store, wanted.scope, wanted.name, caller.operator(wanted.reason))
 
 
-@router.post("/resume", status_code=204, responses=answers())
+@router.post("/resume", status_code=204, responses=answers(404))
 async def resume_something(wanted: PauseChange, caller: Chief) -> None:
     """Let it start again."""
     await resume(caller.store, wanted.scope, wanted.name, caller.operator(wanted.reason))

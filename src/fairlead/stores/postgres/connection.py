@@ -113,7 +113,37 @@ def make_pool(url: str, size: int = POOL_SIZE) -> Pool:
 
 async def _settle_in(connection: psycopg.AsyncConnection[Any]) -> None:
     """What a new connection is told first."""
-    await connection.execute(query("no_jit"))
+    if await is_direct(connection):
+        await connection.execute(query("no_jit"))
+
+
+async def is_direct(connection: psycopg.AsyncConnection[Any]) -> bool:
+    """Whether a new connection leads to the server itself; what a pooler may mix up is left off where it does not.
+
+    Behind a pooler each transaction may have another session of the server. What was prepared or set in one is missing
+    in the next, and there for strangers.
+    """
+    cursor = await connection.execute(query("is_direct"), {"pid": connection.info.backend_pid})
+    return _heed_pooler(connection, await cursor.fetchone())
+
+
+def is_direct_blocking(connection: psycopg.Connection[Any]) -> bool:
+    """The same for a blocking connection."""
+    cursor = connection.execute(query("is_direct").encode(), {"pid": connection.info.backend_pid})
+    return _heed_pooler(connection, cursor.fetchone())
+
+
+def takes_no_writes(connection: psycopg.AsyncConnection[Any] | psycopg.Connection[Any]) -> bool:
+    """Whether the server has told that it takes none, as it does by itself since PostgreSQL 14."""
+    told = connection.info.parameter_status
+    return "on" in (told("in_hot_standby"), told("default_transaction_read_only"))
+
+
+def _heed_pooler(connection: psycopg.AsyncConnection[Any] | psycopg.Connection[Any], answer: Any) -> bool:
+    direct = bool(answer[0])
+    if not direct:
+        connection.prepare_threshold = None
+    return direct
 
 
 @contextmanager
@@ -164,7 +194,19 @@ def explain(error: Exception) -> StoreError:
             f"PostgreSQL ended a statement that took too long ({text}); if it does so often, look for locks that are "
             "held long, or raise statement_timeout and lock_timeout of this user"
         )
-    if isinstance(error, pg.TooManyConnections) or _refuses(text, r"too many|remaining connection slots"):
+    if isinstance(error, pg.DuplicatePreparedStatement | pg.InvalidSqlStatementName):
+        return StoreRefused(
+            f"a prepared statement was mixed up ({text}): a pooler in transaction mode stands before PostgreSQL; give "
+            "connections of your own prepare_threshold=None"
+        )
+    if "unsupported startup parameter" in text:
+        return StoreRefused(
+            f"the pooler before PostgreSQL does not pass on what the database URL sets ({text}); leave `options` out "
+            "of the URL, and set it for the user: ALTER ROLE ... SET search_path = ..."
+        )
+    if isinstance(error, pg.TooManyConnections) or _refuses(
+        text, r"too many|remaining connection slots|no more connections allowed"
+    ):
         return StoreUnavailable(
             f"PostgreSQL has no connection left for us ({text}); raise max_connections, run fewer processes, or put a "
             "pooler in front"

@@ -16,7 +16,7 @@ from typing import Any
 import psycopg
 
 from fairlead.errors import StoreUnavailable
-from fairlead.stores.postgres.connection import conninfo, query, translating
+from fairlead.stores.postgres.connection import conninfo, is_direct_blocking, query, translating
 
 SHORTEST = 1.0  # seconds
 EXPIRE_PATIENCE = 10.0
@@ -48,11 +48,14 @@ class PostgresLeaseBook:
     def _run(self, name: str, worker_ids: Sequence[str], patience: float, **parameters: Any) -> list[tuple[Any, ...]]:
         with self._one_at_a_time, translating():
             try:
-                if self._connection is None:
-                    self._connection = psycopg.connect(self._conninfo, autocommit=True)
+                is_new = self._connection is None
+                connection = self._connection or psycopg.connect(self._conninfo, autocommit=True)
+                self._connection = connection
                 ids = json.dumps([{"id": worker_id} for worker_id in worker_ids])
-                with _deadline(self._connection, patience):
-                    cursor = self._connection.execute(query(name), {"rows": ids, **parameters})
+                with _deadline(connection, patience):
+                    if is_new:
+                        is_direct_blocking(connection)
+                    cursor = connection.execute(query(name), {"rows": ids, **parameters})
                     return cursor.fetchall() if cursor.description else []
             except (psycopg.Error, StoreUnavailable):
                 self.close()

@@ -15,7 +15,7 @@ from psycopg import errors as pg
 from fairlead.errors import StoreUnavailable
 from fairlead.stores.migrations import migrations_in, needed_version, require_schema
 from fairlead.stores.postgres import partitions
-from fairlead.stores.postgres.connection import FOLDER, conninfo, query, translating
+from fairlead.stores.postgres.connection import FOLDER, conninfo, is_direct, query, translating
 
 MIGRATIONS = FOLDER / "migrations"
 LOCK = 4_711_230_001
@@ -28,6 +28,7 @@ async def migrate(url: str) -> list[str]:
     """Bring the schema up to date; returns the names of what was applied."""
     with translating():
         async with await psycopg.AsyncConnection.connect(conninfo(url), autocommit=True) as connection:
+            await is_direct(connection)  # a statement that is prepared here would stay behind in a pooler's session
             applied = await _apply_patiently(connection)
             await partitions.prepare(connection)
             return applied

@@ -37,7 +37,7 @@ from fairlead.stores.limits import LimitVerbs
 from fairlead.stores.migrations import needed_version
 from fairlead.stores.postgres import partitions
 from fairlead.stores.postgres.arrays import Texts, plain_array
-from fairlead.stores.postgres.connection import DEADLINE, conninfo, heeding, make_pool, query, translating
+from fairlead.stores.postgres.connection import DEADLINE, conninfo, heeding, is_direct, make_pool, query, translating
 from fairlead.stores.postgres.listening import listen
 from fairlead.stores.postgres.migrate import MIGRATIONS, check_schema
 from fairlead.stores.postgres.transactions import Transactions
@@ -90,10 +90,11 @@ class PostgresStore(
 ):
     """All verbs on one pool of connections; leases and notifications have connections of their own."""
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, listen_url: str | None = None) -> None:
         super().__init__()
         self._url = url
         self._conninfo = conninfo(url)
+        self._listen_conninfo = None if listen_url is None else conninfo(listen_url)
         self._pool = make_pool(url)
         self._transactions = Transactions(url, self._joined)
 
@@ -225,13 +226,18 @@ class PostgresStore(
 
     async def listen(self, on_wake: Callable[[str], None]) -> None:
         """Call back with the pool at each hint, until cancelled; heals itself."""
-        await listen(self._conninfo, on_wake)
+        await listen(self._listen_conninfo or self._conninfo, on_wake, self._listen_conninfo is not None)
 
     async def facts(self) -> dict[str, Any]:
         """What an operator wants to know about this database."""
         (row,) = await self._run("facts")
+        with translating():
+            async with await psycopg.AsyncConnection.connect(self._conninfo, autocommit=True) as connection:
+                pooled = not await is_direct(connection)
         return {
             "store": "postgresql",
+            "pooled": pooled,
+            "deaf": pooled and self._listen_conninfo is None,
             "version": row[0].split(" on ")[0],
             "database": row[1],
             "fsync": row[2],

@@ -3,7 +3,8 @@
 Each has a connection of its own for as long as its handler runs, from pools of a bounded size that nothing else uses:
 handlers that wait for each other never take a connection from claims and settlements. The connection is handed out
 inside a psycopg transaction block, which refuses a commit or rollback by the handler itself. The job's row is touched
-only at the end, so that nobody waits for a handler that hangs or a process that was stopped.
+only at the end, so that nobody waits for a handler that hangs or a process that was stopped. After a failover a
+connection to a server that takes no writes is closed with its transaction, so that the next may find the new primary.
 """
 
 import asyncio
@@ -19,7 +20,15 @@ from psycopg_pool import AsyncConnectionPool, ConnectionPool, PoolTimeout
 
 from fairlead.core.model import Held, Hold, Settlement
 from fairlead.errors import StoreRefused, StoreUnavailable
-from fairlead.stores.postgres.connection import DEADLINE, conninfo, heeding, translating
+from fairlead.stores.postgres.connection import (
+    DEADLINE,
+    conninfo,
+    heeding,
+    is_direct,
+    is_direct_blocking,
+    takes_no_writes,
+    translating,
+)
 
 MOST = 8
 PATIENCE = 30.0
@@ -95,6 +104,8 @@ class AsyncTransaction(HandlerTransaction):
         if not self._over:
             self._over = True
             with suppress(psycopg.Error):  # a connection that is gone has rolled back
+                if takes_no_writes(self.connection):
+                    await self.connection.close()
                 await self._opened.__aexit__(ROLLBACK, ROLLBACK(), None)
 
     async def _commit(self) -> None:
@@ -141,6 +152,8 @@ class ThreadTransaction(HandlerTransaction):
 
     def _roll_back(self) -> None:
         with suppress(psycopg.Error):
+            if takes_no_writes(self.connection):
+                self.connection.close()
             self._opened.__exit__(ROLLBACK, ROLLBACK(), None)
 
 
@@ -194,7 +207,7 @@ class Transactions:
     async def begin(self) -> AsyncTransaction:
         """Open a transaction; waits for a connection if too many are open."""
         if self._pool is None:
-            self._pool = AsyncConnectionPool(conninfo(self._url), reset=_reset, **_SIZES)
+            self._pool = AsyncConnectionPool(conninfo(self._url), configure=_settle_in, reset=_reset, **_SIZES)
         with heeding(), _explaining():
             await self._pool.open()
             async with AsyncExitStack() as opening:
@@ -206,7 +219,9 @@ class Transactions:
         """Open one for the thread that asks; it waits by itself, so that nobody else's thread is kept waiting."""
         with self._lock:
             if self._threads_pool is None:
-                self._threads_pool = ConnectionPool(conninfo(self._url), reset=_reset_blocking, **_SIZES)
+                self._threads_pool = ConnectionPool(
+                    conninfo(self._url), configure=_settle_in_blocking, reset=_reset_blocking, **_SIZES
+                )
             pool = self._threads_pool
         with _explaining(), ExitStack() as opening:
             pool.open()
@@ -221,6 +236,16 @@ class Transactions:
         if self._threads_pool is not None:
             await asyncio.to_thread(self._threads_pool.close, timeout=5)
         self._pool = self._threads_pool = None
+
+
+async def _settle_in(connection: psycopg.AsyncConnection[Any]) -> None:
+    await is_direct(connection)
+    await connection.rollback()
+
+
+def _settle_in_blocking(connection: psycopg.Connection[Any]) -> None:
+    is_direct_blocking(connection)
+    connection.rollback()
 
 
 async def _reset(connection: psycopg.AsyncConnection[Any]) -> None:
