@@ -134,10 +134,10 @@ class FairQueue:
         bundle = free_slots // FEW
         while free_slots > 0 and left:
             pool, ahead = _next_pool(left, charged)
-            run, cost = _allocate_one(pool, min(free_slots, left[pool]), ahead, bundle, estimate, grants)
-            free_slots -= run
-            left[pool] -= run
-            charged[pool] += run * cost
+            given, cost = _allocate(pool, min(free_slots, left[pool]), ahead, bundle, estimate, grants)
+            free_slots -= given
+            left[pool] -= given
+            charged[pool] += cost
             if left[pool] <= 0:
                 del left[pool]
         for pool, slot_seconds in charged.items():
@@ -272,7 +272,7 @@ def _next_pool(left: Iterable[Share], charged: Mapping[Share, float]) -> tuple[S
     return [first, *others][ahead[1]], behind[0] - ahead[0]
 
 
-def _allocate_one(
+def _allocate(
     pool: Share,
     most: int,
     ahead: float,
@@ -280,31 +280,42 @@ def _allocate_one(
     estimate: Callable[[str, str], float],
     grants: dict[int, Grant],
 ) -> tuple[int, float]:
-    """Give a run of slots to the one tenant of a pool whose turn it is; returns how many, and what each cost."""
-    path = _path(pool)
-    lane, since = path[-1].most_urgent()
-    cost = estimate(lane.pool, lane.type)
-    run = most if ahead >= most * cost else max(1, ceil(ahead / cost))
+    """Give slots to the tenants of a pool while it is ahead of the others; returns how many, and what they cost."""
+    given, charged = 0, 0.0
+    while given < most and (charged < ahead or not given):
+        path = _path(pool)
+        lane, since = path[-1].most_urgent()
+        cost = estimate(lane.pool, lane.type)
+        run = _run_length(path, cost, most - given, ahead - charged, bundle)
+        for share in path:
+            share.advance(run * cost)
+        lane_id = lane.id
+        before = grants[lane_id].most if lane_id in grants else 0
+        grants[lane_id] = Grant(lane, before + run, since, cost)
+        given += run
+        charged += run * cost
+    return given, charged
+
+
+def _path(pool: Share) -> list[Share]:
+    """From below the pool to the tenant whose turn it is."""
+    path: list[Share] = []
+    share = pool.first()
+    while share is not None:
+        path.append(share)
+        share = None if share.lanes else share.first()
+    return path
+
+
+def _run_length(path: list[Share], cost: float, most: int, ahead: float, bundle: int) -> int:
+    """How many jobs in a row the tenant at the end of the path gets."""
     above = path[-1].parent
     if above is not None and above.below > MANY:
-        run = max(1, min(most, bundle, int(BUNDLE / cost)))
-    else:
-        for share in path:
-            run = share.run_length(cost, run)
+        return max(1, min(most, bundle, int(BUNDLE / cost)))
+    run = most if ahead >= most * cost else max(1, ceil(ahead / cost))
     for share in path:
-        share.advance(run * cost)
-    lane_id = lane.id
-    before = grants[lane_id].most if lane_id in grants else 0
-    grants[lane_id] = Grant(lane, before + run, since, cost)
-    return run, cost
-
-
-def _path(share: Share | None) -> list[Share]:
-    """From below the share to the tenant whose turn it is; empty if nobody has work."""
-    path: list[Share] = []
-    while share is not None and (share := share.first()) is not None:
-        path.append(share)
-    return path
+        run = share.run_length(cost, run)
+    return run
 
 
 def _spread(worker: str, account: str) -> float:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import IntEnum, StrEnum
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from hashlib import blake2b
 from typing import Any, NamedTuple
 
@@ -43,8 +43,8 @@ class Priority(IntEnum):
         return self.name.lower()
 
 
-class Lane(NamedTuple):
-    """All ready jobs of one pool, tenant, type, priority, payload version and limits: alike, first in first out."""
+class LaneFields(NamedTuple):
+    """What a lane consists of."""
 
     pool: str
     tenant: str
@@ -53,7 +53,11 @@ class Lane(NamedTuple):
     version: int
     limits: str = ""  # marks of what the handler declared (core.limits)
 
-    @property
+
+class Lane(LaneFields):
+    """All ready jobs of one pool, tenant, type, priority, payload version and limits: alike, first in first out."""
+
+    @cached_property
     def id(self) -> int:
         """A number that every process computes alike, so that no look-up is needed to enqueue."""
         return _lane_id(self)

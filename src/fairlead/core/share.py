@@ -169,9 +169,8 @@ class Share:
     def advance(self, slot_seconds: float) -> None:
         """Charge the first of the heap in advance; it finds its new place."""
         assert self.parent is not None
-        self._charge(slot_seconds)
+        self.put_back = self.spread * self._charge(slot_seconds)
         self.unearned += slot_seconds
-        self.put_back = self.spread * slot_seconds / self.weight
         heapreplace(self.parent.heap, self._entry())
 
     def correct(self, slot_seconds: float, unearned: float) -> None:
@@ -209,7 +208,8 @@ class Share:
             elif (share.virtual - share.placed) * share.weight > TRIFLE:
                 heapreplace(heap, share._entry())
             else:
-                self._raise_floor(share.earned)
+                if (earned := share.earned) > self.floor:
+                    self._raise_floor(earned)
                 return share
         return None
 
@@ -258,13 +258,15 @@ class Share:
         self.weighed = self.parent.weights
         self.weight = self.weighed.get(self.standing, self.standing.weight)
 
-    def _charge(self, slot_seconds: float) -> None:
+    def _charge(self, slot_seconds: float) -> float:
+        """Add to its virtual time; returns how much."""
         if self.parent is None or self.weighed is not self.parent.weights:
             self._weigh()
         virtual = slot_seconds / self.weight
         self.virtual += virtual
         self.pending += virtual
         self.changed[self] = None
+        return virtual
 
     def _replace(self) -> None:
         """Find its new place, if it has moved towards the front."""
