@@ -15,7 +15,7 @@ from collections.abc import AsyncGenerator, Iterable, Sequence
 
 from fairlead.client.wakeups import Waker
 from fairlead.core.model import Enqueued, NewJob
-from fairlead.core.states import State
+from fairlead.core.states import READY, SCHEDULED
 from fairlead.errors import FairleadError, StoreUnavailable
 from fairlead.ports.store import SCHEDULED_HINT, Store
 
@@ -23,7 +23,6 @@ BATCH = 1000
 ABREAST = 2  # batches of one large submission that are on their way at once
 SOON = 60.0
 PATIENCE = 10.0
-READY, SCHEDULED = State.READY, State.SCHEDULED  # reading a member of an enumeration takes a while
 
 Stored = tuple[list[NewJob], list[Enqueued]]  # a batch, and what became of it
 

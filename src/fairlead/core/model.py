@@ -14,10 +14,8 @@ from typing import Any, NamedTuple
 from fairlead.core.failure import Curb, FailureClass
 from fairlead.core.instants import instant as instant
 from fairlead.core.progress import Progress
-from fairlead.core.states import State
+from fairlead.core.states import READY, State
 from fairlead.errors import ConfigError
-
-READY = State.READY  # reading a member of an enumeration takes a while
 
 
 class Priority(IntEnum):

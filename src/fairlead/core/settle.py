@@ -20,7 +20,7 @@ from fairlead.core.states import State
 MOST_SPREAD = 1.1  # jobs that were told the same time to come back arrive over a tenth more than that
 NOTE = " (not tried again: {})"
 LOST = "LeaseLost"
-SUCCEEDED, WELL = Ending.SUCCEEDED, State.SUCCEEDED  # reading a member of an enumeration takes a while
+SUCCEEDED = Ending.SUCCEEDED
 LOST_FINGERPRINT = fingerprint(LOST)
 
 Policy = Retry | Policies
@@ -68,8 +68,8 @@ def is_followed(settlement: Settlement) -> bool:
 
 def _succeed(job: Claim | Held, outcome: Outcome) -> Settlement:
     """What has ended well counts, whoever wanted to cancel it meanwhile."""
-    settlement = _settlement(job, outcome, WELL)
-    states.require(settlement.hold.state, WELL)
+    settlement = _settlement(job, outcome, states.SUCCEEDED)
+    states.require(settlement.hold.state, states.SUCCEEDED)
     return settlement
 
 

@@ -23,6 +23,9 @@ class State(StrEnum):
     __hash__ = str.__hash__  # the enum's own is slow, and states are looked up for every job
 
 
+# For what is done with every job: reading a member of an enumeration takes a while.
+SCHEDULED, READY, RUNNING, SUCCEEDED = State.SCHEDULED, State.READY, State.RUNNING, State.SUCCEEDED
+
 MOVES: dict[State, frozenset[State]] = {
     State.CREATED: frozenset({State.SCHEDULED, State.BLOCKED, State.READY}),
     State.SCHEDULED: frozenset({State.READY, State.CANCELLED, State.EXPIRED}),

@@ -30,13 +30,12 @@ from fairlead.core.model import (
     instant,
 )
 from fairlead.core.progress import Progress
-from fairlead.core.states import State
+from fairlead.core.states import RUNNING, SUCCEEDED, State
 from fairlead.core.stored import readable, word
 from fairlead.core.workers import state_of
 
 Row = Sequence[Any]
 
-SUCCEEDED, RUNNING = State.SUCCEEDED, State.RUNNING  # reading a member of an enumeration takes a while
 BY_AGE = itemgetter(6, 0)  # of what claim_of takes: since when a job is ready, and its id
 
 
