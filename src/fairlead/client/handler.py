@@ -81,11 +81,12 @@ class Handler(Generic[P, Result]):
         """Submit a job for each set of arguments."""
         if self._options.connection is None:
             client = await self._submitter.client()
+            shared = self._shared(client.places)
             if self._options.callback is not None:
                 await client.require_callback(self._options)
             if len(calls) > BATCH:
-                return await self._enqueue_batches(client, calls)
-            jobs = self._build(calls, client.places)
+                return await self._enqueue_batches(client, calls, shared)
+            jobs = self._build(calls, shared)
             return self._submitted(jobs, await client.submit(jobs))
         jobs, answers = self._enqueue_within(calls)
         return self._submitted(jobs, answers if isinstance(answers, list) else await answers)
@@ -107,14 +108,14 @@ class Handler(Generic[P, Result]):
 
     def _enqueue_within(self, calls: Sequence[Mapping[str, Any]]) -> tuple[list[NewJob], Any]:
         """In the caller's transaction everything happens on the caller's connection; ours are not even opened."""
-        jobs = self._build(calls)
+        jobs = self._build(calls, self._shared())
         store = self._submitter.unopened_store()
         return jobs, store.enqueue_within(self._options.connection, jobs, self._submitter.admission)
 
-    async def _enqueue_batches(self, client: Client, calls: Sequence[Mapping[str, Any]]) -> list[Job]:
+    async def _enqueue_batches(self, client: Client, calls: Sequence[Mapping[str, Any]], shared: Template) -> list[Job]:
         """All arguments are checked before anything is stored; the rest is done batch by batch."""
         payloads = dump_calls(self.spec, calls, self._submitter.settings)
-        shared, clock = self._shared(client.places), self._submitter.clock
+        clock = self._submitter.clock
         submitted: list[Job] = []
         made = client.submit_payloads(payloads, lambda some: make_jobs(self.spec, some, shared, clock()))
         async with aclosing(made) as stored:
@@ -122,9 +123,8 @@ class Handler(Generic[P, Result]):
                 submitted += self._submitted(jobs, answers)
         return submitted
 
-    def _build(self, calls: Sequence[Mapping[str, Any]], places: Places | None = None) -> list[NewJob]:
-        submitter = self._submitter
-        return build_jobs(self.spec, calls, self._shared(places), submitter.settings, submitter.clock)
+    def _build(self, calls: Sequence[Mapping[str, Any]], shared: Template) -> list[NewJob]:
+        return build_jobs(self.spec, calls, shared, self._submitter.settings, self._submitter.clock)
 
     def _shared(self, places: Places | None = None) -> Template:
         """What all jobs have in common; made again where the type's pool has changed."""

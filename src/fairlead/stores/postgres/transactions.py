@@ -163,10 +163,12 @@ class PlainConnection:
     def __init__(self, connection: psycopg.AsyncConnection[Any]) -> None:
         self._connection = connection
 
-    async def execute(self, statement: str, parameters: Mapping[str, Any]) -> psycopg.AsyncCursor[Any]:
+    async def execute(
+        self, statement: str, parameters: Mapping[str, Any], binary: bool = False
+    ) -> psycopg.AsyncCursor[Any]:
         """Run a statement."""
         cursor = psycopg.AsyncCursor(self._connection, row_factory=tuple_row)
-        return await cursor.execute(statement.encode(), parameters)
+        return await cursor.execute(statement.encode(), parameters, binary=binary)
 
 
 class ThreadConnection:
@@ -175,10 +177,10 @@ class ThreadConnection:
     def __init__(self, connection: psycopg.Connection[Any]) -> None:
         self._connection = connection
 
-    async def execute(self, statement: str, parameters: Mapping[str, Any]) -> "ThreadRows":
+    async def execute(self, statement: str, parameters: Mapping[str, Any], binary: bool = False) -> "ThreadRows":
         """Run a statement."""
         cursor = psycopg.Cursor(self._connection, row_factory=tuple_row)
-        await asyncio.to_thread(cursor.execute, statement.encode(), parameters)
+        await asyncio.to_thread(cursor.execute, statement.encode(), parameters, binary=binary)
         return ThreadRows(cursor)
 
 
@@ -188,6 +190,7 @@ class ThreadRows:
     def __init__(self, cursor: psycopg.Cursor[Any]) -> None:
         self._cursor = cursor
         self.description = cursor.description
+        self.rowcount = cursor.rowcount
 
     async def fetchall(self) -> list[Any]:
         """All rows, which are here already."""
