@@ -27,15 +27,19 @@ from fairlead.worker.accounts import Accounts
 from fairlead.worker.claimer import Claimer
 
 BATCH = 200
+PASSES = 3
 WARM_UP = 10
 JOB_SECONDS = 0.001
 SERIES = ("backlog", "lanes", "history", "closed")
 CLOSED = "closed"
+MEASURED = ("us_per_job", "mean_us_per_job", "claim_us_per_job", "jobs_per_s", "cpu_us_per_job", "claim_cpu_us_per_job")
 OWNER = "00000000-0000-7000-8000-000000000001"
 
 NOTES = [
     f"The store's claim and settle through the worker's Claimer and core.settle, in this process, {BATCH} jobs at a "
     "time; after each round as many jobs are added by SQL, untimed, so that the backlog keeps its size.",
+    f"All sizes are measured {PASSES} times by turns, each with its part of the jobs; a figure is the median of "
+    "these, so that a disturbance of one size counts less.",
     "Every lane has a tenant of its own. Charges are settled and exchanged with the store meanwhile, as workers do.",
     "us_per_job is the median round divided by its jobs; mean_us_per_job includes checkpoints and other disturbances.",
     "cpu_us_per_job is the processor time of this process and, on a PostgreSQL server on this machine, of its "
@@ -83,7 +87,8 @@ async def growth(
     url = await fresh(place)
     setup = await describe(url, jobs=jobs, batch=BATCH, scale=f"1/{scale}", hold_seconds=hold, processes=1)
     wanted = [case for case in cases(scale) if case.series in series]
-    rows = [await _measure(await fresh(place), case, jobs) for case in wanted]
+    passes = [[await _measure(await fresh(place), case, -(-jobs // PASSES)) for case in wanted] for _ in range(PASSES)]
+    rows = [_middle(found) for found in zip(*passes, strict=True)]
     figures: dict[str, Any] = {}
     for name in series:
         figures |= _ratios([row for row in rows if row["series"] == name], name)
@@ -109,6 +114,13 @@ async def _measure(url: str, case: Case, jobs: int) -> dict[str, Any]:
     finally:
         database.close()
     return {**case._asdict(), **_figures(rounds, meter.sees_server)}
+
+
+def _middle(found: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """The median of each figure over the passes."""
+    return {
+        name: median(each[name] for each in found) if name in MEASURED else value for name, value in found[0].items()
+    }
 
 
 def _figures(rounds: list[Round], sees_server: bool) -> dict[str, Any]:
