@@ -1,6 +1,7 @@
 """A worker's accounts when the store does not do what it should."""
 
 import asyncio
+import time
 from typing import Any
 
 import pytest
@@ -122,6 +123,29 @@ async def test_what_was_guessed_is_put_right_when_the_first_run_has_ended(monkey
         accounts.ended()
         await until(lambda: not tally.guessed)
         assert queue.allocate(1, tally.estimates.of)[0].cost == pytest.approx(0.001)
+    finally:
+        running.cancel()
+        await asyncio.gather(running, return_exceptions=True)
+
+
+async def test_what_has_ended_does_not_pile_up_where_sorting_it_takes_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It takes the longer, the more there is: whoever waits for that in proportion waits longer each time."""
+    monkeypatch.setattr(keeping, "THRIFT", 1_000_000_000)
+    monkeypatch.setattr(keeping, "SETTLE_EVERY", 0.01)
+    monkeypatch.setattr(keeping, "AT_MOST_EVERY", 0.01)
+    store = Away()
+    store.away = False
+    accounts, _, tally = made(store)
+    settled: list[float] = []
+
+    def settle(running: Any) -> list[Any]:
+        settled.append(time.monotonic())
+        return []
+
+    monkeypatch.setattr(tally, "settle", settle)
+    running = asyncio.create_task(accounts.run())
+    try:
+        await until(lambda: len(settled) > 3)
     finally:
         running.cancel()
         await asyncio.gather(running, return_exceptions=True)

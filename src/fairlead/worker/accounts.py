@@ -4,8 +4,9 @@ Three rhythms, none of them in the way of a claim. Every quarter of a second wha
 charged, in memory; and sooner when runs end of which nobody knew how long they take, since until then their tenant has
 paid for a careful guess and its next job waits for its turn. Every half second charges are exchanged through the store,
 and at once when long jobs were begun, since other workers should know before they choose. Every few seconds what was
-delivered goes to the ledger. Each waits longer where it costs more than a hundredth of the time, as with thousands of
-tenants.
+delivered goes to the ledger. The last two wait longer where they cost more than a hundredth of the time, as with
+thousands of tenants. The first does not: it costs more the more jobs have ended, so waiting would spare nothing, and
+what has ended would pile up.
 
 When the store is away, charges wait: what may have arrived is sent again as it was, so that it counts once. When the
 worker crashes, those of the last half second are forgotten.
@@ -81,7 +82,7 @@ class Accounts:
         """Keep in step until cancelled."""
         await _attempt(self._learn)
         async with asyncio.TaskGroup() as group:
-            group.create_task(_repeat(self._settle, SETTLE_EVERY, self._guess_over), name="fairlead-settle-shares")
+            group.create_task(_repeat(self._settle, SETTLE_EVERY, self._guess_over, 0), name="fairlead-settle-shares")
             group.create_task(_repeat(self._exchange, EXCHANGE_EVERY, self._hurry), name="fairlead-exchange-shares")
             group.create_task(_repeat(self._record, RECORD_EVERY), name="fairlead-record-usage")
 
@@ -142,14 +143,17 @@ class Accounts:
         return Delivery(*key, 0.0, amount) if self._is_reserved else Delivery(*key, amount)
 
 
-async def _repeat(act: Callable[[], Awaitable[None]], every: float, hurry: asyncio.Event | None = None) -> None:
+async def _repeat(
+    act: Callable[[], Awaitable[None]], every: float, hurry: asyncio.Event | None = None, thrift: int | None = None
+) -> None:
     """Do it again and again; what takes long is done less often, and one who is in a hurry waits but a moment."""
+    thrift = THRIFT if thrift is None else thrift
     hurry = hurry or asyncio.Event()
     while True:
         began = time.monotonic()
         await _attempt(act)
         took = time.monotonic() - began
-        least, pause = max(AT_MOST_EVERY, HASTE * took), max(every, THRIFT * took)
+        least, pause = max(AT_MOST_EVERY, HASTE * took), max(every, thrift * took)
         await asyncio.sleep(least)
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(pause - least):
