@@ -82,9 +82,11 @@ class Accounts:
         """Keep in step until cancelled."""
         await _attempt(self._learn)
         async with asyncio.TaskGroup() as group:
-            group.create_task(_repeat(self._settle, SETTLE_EVERY, self._guess_over, 0), name="fairlead-settle-shares")
-            group.create_task(_repeat(self._exchange, EXCHANGE_EVERY, self._hurry), name="fairlead-exchange-shares")
-            group.create_task(_repeat(self._record, RECORD_EVERY), name="fairlead-record-usage")
+            group.create_task(_repeat(self._settle, SETTLE_EVERY, 0, self._guess_over), name="fairlead-settle-shares")
+            group.create_task(
+                _repeat(self._exchange, EXCHANGE_EVERY, THRIFT, self._hurry), name="fairlead-exchange-shares"
+            )
+            group.create_task(_repeat(self._record, RECORD_EVERY, THRIFT), name="fairlead-record-usage")
 
     async def flush(self) -> None:
         """Bring everything to the store, at the end."""
@@ -144,10 +146,9 @@ class Accounts:
 
 
 async def _repeat(
-    act: Callable[[], Awaitable[None]], every: float, hurry: asyncio.Event | None = None, thrift: int | None = None
+    act: Callable[[], Awaitable[None]], every: float, thrift: int, hurry: asyncio.Event | None = None
 ) -> None:
     """Do it again and again; what takes long is done less often, and one who is in a hurry waits but a moment."""
-    thrift = THRIFT if thrift is None else thrift
     hurry = hurry or asyncio.Event()
     while True:
         began = time.monotonic()

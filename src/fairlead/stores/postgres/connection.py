@@ -133,6 +133,11 @@ def is_direct_blocking(connection: psycopg.Connection[Any]) -> bool:
     return _heed_pooler(connection, cursor.fetchone())
 
 
+def is_pooled(connection: psycopg.AsyncConnection[Any]) -> bool:
+    """Whether one of our connections was found to lead to a pooler when it was opened."""
+    return connection.prepare_threshold is None
+
+
 def takes_no_writes(connection: psycopg.AsyncConnection[Any] | psycopg.Connection[Any]) -> bool:
     """Whether the server has told that it takes none, as it does by itself since PostgreSQL 14."""
     told = connection.info.parameter_status

@@ -37,7 +37,7 @@ from fairlead.stores.limits import LimitVerbs
 from fairlead.stores.migrations import needed_version
 from fairlead.stores.postgres import partitions
 from fairlead.stores.postgres.arrays import Texts, plain_array
-from fairlead.stores.postgres.connection import DEADLINE, conninfo, heeding, is_direct, make_pool, query, translating
+from fairlead.stores.postgres.connection import DEADLINE, conninfo, heeding, is_pooled, make_pool, query, translating
 from fairlead.stores.postgres.listening import listen
 from fairlead.stores.postgres.migrate import MIGRATIONS, check_schema
 from fairlead.stores.postgres.transactions import Transactions
@@ -231,9 +231,8 @@ class PostgresStore(
     async def facts(self) -> dict[str, Any]:
         """What an operator wants to know about this database."""
         (row,) = await self._run("facts")
-        with translating():
-            async with await psycopg.AsyncConnection.connect(self._conninfo, autocommit=True) as connection:
-                pooled = not await is_direct(connection)
+        async with self._connection() as connection:
+            pooled = is_pooled(connection)
         return {
             "store": "postgresql",
             "pooled": pooled,
