@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from fairlead.core.failure import CRASH_LIMIT, Curb, FailureClass, Policies, policies
 from fairlead.core.model import CancelRequest, Claim, Ending, ErrorInfo, Held, Hold, Lane, Lease, Outcome, Priority
 from fairlead.core.retry import Retry
-from fairlead.core.settle import Relief, heed, settle
+from fairlead.core.settle import Relief, heed, settle, succeed
 from fairlead.core.states import MOVES, PENDING, State
 from fairlead.errors import IllegalMove
 
@@ -33,6 +33,24 @@ def test_success_ends_the_job_with_its_result() -> None:
     settlement = settle(CLAIM, Outcome(Ending.SUCCEEDED, "result"), POLICY, Random(1))
     assert (settlement.state, settlement.result, settlement.attempt) == (State.SUCCEEDED, "result", 2)
     assert not settlement.recorded
+
+
+def test_many_successes_are_decided_as_each_of_them_alone() -> None:
+    asked = CancelRequest("me", None, 1.0)
+    runs = [
+        (CLAIM, None),
+        (CLAIM._replace(id="b", attempt=3, crashes=2), "result"),
+        (CLAIM._replace(id="c", fence=8, place=5), None),
+        (CLAIM._replace(id="d", cancel=asked), None),
+        (
+            CLAIM._replace(id="e", lease=Lease("owner", "other"), options='{"callback":"hook"}'),
+            "",
+        ),
+        (CLAIM._replace(id="f"), None),
+    ]
+    alone = [settle(claim, Outcome(Ending.SUCCEEDED, result), POLICY, Random(1)) for claim, result in runs]
+    assert succeed(runs) == alone
+    assert succeed([]) == []
 
 
 @pytest.mark.parametrize("ending", [Ending.FAILED, Ending.TIMED_OUT])

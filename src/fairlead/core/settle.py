@@ -3,6 +3,7 @@
 Workers, the recoverer, timeouts and cancellation all come here, and what leaves here goes through `store.settle`.
 """
 
+from collections.abc import Iterable
 from dataclasses import replace
 from random import Random
 from typing import NamedTuple
@@ -51,6 +52,25 @@ def settle(
         _relieve(settlement, job, policy_for(policy, _failure(outcome)), relief, rng)
     states.require(settlement.hold.state, settlement.state)
     return settlement
+
+
+def succeed(runs: Iterable[tuple[Claim, str | None]]) -> list[Settlement]:
+    """What `settle` decides of runs that ended well, for many at once; each comes with its result."""
+    states.require(states.RUNNING, states.SUCCEEDED)
+    settlements: list[Settlement] = []
+    shared: tuple[object, ...] = ()
+    for job, result in runs:
+        seen = (job.lease, job.fence, job.cancel)
+        if seen != shared:  # the jobs of one claim mostly share their hold
+            shared, hold = seen, job.hold
+        calls_back = job.options is not None and wants_callback(job.options)
+        settlements.append(
+            Settlement(
+                job.id, hold, states.SUCCEEDED, job.attempt, job.crashes, SUCCEEDED, 0.0, result, None, calls_back,
+                job.place,
+            )
+        )  # fmt: skip
+    return settlements
 
 
 def heed(settlement: Settlement, job: Held) -> Settlement | None:

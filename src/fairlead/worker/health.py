@@ -10,7 +10,7 @@ import asyncio
 import contextlib
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from uuid import uuid4
 
 from fairlead.core import quarantine
@@ -87,17 +87,25 @@ class Health:
 
     def ended(self, claim: Claim, outcome: Outcome) -> Relief | None:
         """Count the end of a run; for a failure, what its settlement has to consider."""
-        lane = claim.lane
         if outcome.ending is SUCCEEDED:
-            self._tally.good[lane.type, lane.tenant] += 1
-            if claim.attempt > 1:
-                self._tally.good_retries[lane.tenant] += 1
-            if self._breakers.permitted:
-                self._breakers.ended(claim, True)
+            self.ended_well([claim])
             return None
+        lane = claim.lane
         names = blamed(outcome, lane.type, self._registry[lane.type].needs)
         self._breakers.ended(claim, False, names)
         return self._failed(claim, outcome, names) if outcome.ending in FAILURES else None
+
+    def ended_well(self, claims: Sequence[Claim]) -> None:
+        """Count runs that succeeded."""
+        good, good_retries = self._tally.good, self._tally.good_retries
+        for claim in claims:
+            lane = claim.lane
+            good[lane.type, lane.tenant] += 1
+            if claim.attempt > 1:
+                good_retries[lane.tenant] += 1
+        if self._breakers.permitted:
+            for claim in claims:
+                self._breakers.ended(claim, True)
 
     def decided(self, claim: Claim, relief: Relief, settlement: Settlement) -> None:
         """Count a retry against its tenant's budget, or that there was none."""

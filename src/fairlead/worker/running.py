@@ -17,11 +17,11 @@ class Running:
 
     __slots__ = ("claim", "deadline", "patience", "spec", "started", "stopped_at", "stopped_by", "task")
 
-    def __init__(self, claim: Claim, spec: HandlerSpec, task: asyncio.Task[None] | None = None) -> None:
+    def __init__(self, claim: Claim, spec: HandlerSpec, started: float, task: asyncio.Task[None] | None = None) -> None:
         self.claim = claim
         self.spec = spec
         self.task = task
-        self.started = time.monotonic()
+        self.started = started
         self.stopped_by: Ending | None = None
 
     def agree(self, terms: Terms) -> None:

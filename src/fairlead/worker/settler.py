@@ -47,12 +47,12 @@ class Settler:
         """How many settlements are not stored yet."""
         return len(self._waiting) + len(self._sending)
 
-    def add(self, settlement: Settlement) -> None:
-        """Take a settlement over."""
+    def add(self, settlements: list[Settlement]) -> None:
+        """Take settlements over."""
         if not self._waiting:
             self._arrived.set()
             self._empty.clear()
-        self._waiting.append(settlement)
+        self._waiting += settlements
 
     async def run(self) -> None:
         """Send what arrives, until cancelled."""

@@ -5,19 +5,20 @@ cancellation: after a grace period its job is settled without it, and the slot i
 
 Runs that never wait for anything take turns in one task, since a task of its own costs more than such a run. A type is
 taken for quick after a run that did not wait, until one does; that one keeps the task, and the others go on in another.
+Runs that succeed in such a spell are settled and accounted for together when it is over, which is milliseconds later.
 """
 
 import asyncio
 import time
 from collections import deque
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from random import Random
 
 from fairlead.core.controls import Controls
 from fairlead.core.failure import Policies
 from fairlead.core.model import CancelRequest, Claim, Ending, Lane, Outcome, Settlement
-from fairlead.core.settle import settle
-from fairlead.handlers.spec import Registry
+from fairlead.core.settle import settle, succeed
+from fairlead.handlers.spec import HandlerSpec, Registry
 from fairlead.telemetry.events import CancelAsked, JobEnded, JobStarted, LateExecution, Telemetry
 from fairlead.worker.health import Health
 from fairlead.worker.lead import Waiting, lead
@@ -45,8 +46,8 @@ class Slots:
         health: Health,
         telemetry: Telemetry,
         on_freed: Callable[[int], None],
-        on_ended: Callable[[tuple[Lane, float]], None] = lambda ended: None,
-        on_started: Callable[[tuple[str, float, float]], None] = lambda began: None,
+        on_ended: Callable[[Iterable[tuple[Lane, float]]], None] = lambda ended: None,
+        on_started: Callable[[Iterable[tuple[str, float, float]]], None] = lambda began: None,
         terms: Terms | None = None,
     ) -> None:
         self.size = size
@@ -65,7 +66,7 @@ class Slots:
         self._on_started = on_started
         self._terms = terms or Terms(Controls())
         self._random = Random()
-        self._quick: set[str] = set()  # types whose last run did not wait
+        self._quick: dict[str, HandlerSpec] = {}  # types whose last run did not wait
         self._shared: asyncio.Task[None] | None = None  # in which quick runs take turns
         self._ended = 0  # since somebody was told that slots are free
         self._loop = asyncio.get_running_loop()
@@ -166,44 +167,77 @@ class Slots:
             self._shared = self._loop.create_task(self._take_turns())
 
     async def _take_turns(self) -> None:
-        """Run what there is one after the other; the first run that waits has kept the task when it ends."""
+        """Run what there is in spells; a run that waits has kept the task when it ends."""
         task = self._shared
         assert task is not None
-        until = time.monotonic() + SPELL
         try:
             while self._shared is task and self.waiting and len(self.running) < self.capacity:
-                claim = self.waiting.popleft()
-                if claim.lane.type not in self._quick:
-                    self._start(claim)
-                    continue
-                running = Running(claim, self._registry[claim.lane.type], task)
-                outcome = self._begin(running)
-                if isinstance(outcome, Waiting):
-                    outcome = await self._go_through(running, outcome)
-                self._end(running, outcome)
+                stayed = self._take_spell(task)
+                if stayed is not None:
+                    running, rest = stayed
+                    self._end(running, await self._go_through(running, rest))
                 if task.cancelling():  # by itself
                     break
-                if running.started > until:
-                    self._tell_freed()
-                    await asyncio.sleep(0)
-                    until = time.monotonic() + SPELL
+                self._tell_freed()
+                await asyncio.sleep(0)
         finally:
             if self._shared is task:
                 self._shared = None
             self._go_on()
 
+    def _take_spell(self, task: asyncio.Task[None]) -> tuple[Running, Waiting[Outcome]] | None:
+        """Run quick jobs one after the other, until the spell is over or one of them waits, which is returned."""
+        well: list[tuple[Claim, str | None]] = []
+        began: list[tuple[str, float, float]] = []
+        ended: list[tuple[Lane, float]] = []
+        now = time.monotonic()
+        until = now + SPELL
+        try:
+            while self.waiting and len(self.running) < self.capacity and now < until and not task.cancelling():
+                claim = self.waiting.popleft()
+                lane, started = claim.lane, now
+                spec = self._quick.get(lane.type)
+                if spec is None:
+                    self._start(claim)
+                    continue
+                began.append((lane.pool, claim.ready_at, started))
+                running = Running(claim, spec, started, task)
+                outcome = self._begin(running)
+                if isinstance(outcome, Waiting):
+                    return running, outcome
+                now = time.monotonic()
+                if outcome.ending is SUCCEEDED and outcome.stored is None and not self._telemetry:
+                    well.append((claim, outcome.result))
+                    ended.append((lane, now - started))
+                else:
+                    self._end(running, outcome)
+            return None
+        finally:
+            self._on_started(began)
+            self._end_well(well, ended)
+
+    def _end_well(self, runs: list[tuple[Claim, str | None]], ended: list[tuple[Lane, float]]) -> None:
+        """Settle runs of a spell that succeeded, each with its result."""
+        if runs:
+            self._ended += len(runs)
+            self._health.ended_well([claim for claim, _ in runs])
+            self._settler.add(succeed(runs))
+            self._on_ended(ended)
+
     def _start(self, claim: Claim) -> None:
         """Run a job in a task of its own."""
-        running = Running(claim, self._registry[claim.lane.type])
+        running = Running(claim, self._registry[claim.lane.type], time.monotonic())
         self._enter(running)
         running.task = self._loop.create_task(self._run_alone(running))
 
     async def _run_alone(self, running: Running) -> None:
+        claim = running.claim
+        self._on_started([(claim.lane.pool, claim.ready_at, running.started)])
         outcome = self._begin(running)
         if isinstance(outcome, Waiting):
             outcome = await self._go_through(running, outcome)
         else:
-            self._quick.add(running.spec.name)
+            self._quick[running.spec.name] = running.spec
         self._end(running, outcome)
         self._go_on()
 
@@ -213,7 +247,7 @@ class Slots:
 
     async def _go_through(self, running: Running, rest: Waiting[Outcome]) -> Outcome:
         """A run waits: if it was its turn, the task is now its own, and others share another."""
-        self._quick.discard(running.spec.name)
+        self._quick.pop(running.spec.name, None)
         if running.task is self._shared:
             self._shared = None
             self._enter(running)
@@ -240,7 +274,6 @@ class Slots:
         if self._telemetry:
             waited = max(0.0, time.time() - claim.ready_at)
             self._telemetry.emit(JobStarted(claim.id, claim.lane.type, claim.lane.tenant, claim.attempt, waited))
-        self._on_started((claim.lane.pool, claim.ready_at, running.started))
         try:
             return lead(self._runner.run(claim, running.spec, running))
         except asyncio.CancelledError:
@@ -265,14 +298,14 @@ class Slots:
         relief = self._health.ended(claim, outcome)
         if outcome.stored is None:
             settlement = settle(claim, outcome, policies, self._random, relief)
-            self._settler.add(settlement)
+            self._settler.add([settlement])
         else:
             settlement = outcome.stored
             self._settler.count([settlement])
         if relief is not None:
             self._health.decided(claim, relief, settlement)
         if started is not None:
-            self._on_ended((claim.lane, ran))
+            self._on_ended([(claim.lane, ran)])
         if self._telemetry:
             self._tell_end(claim, settlement, ran)
 
