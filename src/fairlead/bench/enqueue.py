@@ -2,27 +2,28 @@
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Sequence
 from typing import Any
 
 from fairlead.bench.app import BenchApp
-from fairlead.bench.floor.measure import measure_floor
+from fairlead.bench.bulk import BULK, Part
+from fairlead.bench.floor.measure import Measured, measure_floor
+from fairlead.bench.hands import Hand, opened_hands, perform_together
 from fairlead.bench.place import Place, fresh
 from fairlead.bench.report import Report, describe, share
 from fairlead.bench.supply import BATCH, Mix
-from fairlead.client.handler import Handler
 
 CALLERS = 50
 FLOOR_JOBS = 100_000
-BULK = 10 * BATCH
+PROCESSES = (1, 2)
 
 NOTES = [
     "one caller: awaits each enqueue before the next. concurrent callers: each does the same, on one event loop.",
-    f"bulk: one caller, enqueue_many with {BULK:,} jobs at a time, which are stored in batches of {BATCH:,}; "
-    "jobs_per_s is this rate.",
+    f"bulk: one caller in each of 1 and 2 processes, enqueue_many with {BULK:,} jobs at a time, which are stored in "
+    f"batches of {BATCH:,}; jobs_per_s is the better rate.",
     "A rate is accepted jobs divided by the time until the last was durable; no worker runs.",
-    "The floor is the bare insert loop with the best batch, measured directly before, best of 1 and 2 processes; "
-    "one caller is best compared with the floor of 1 process, given as bulk_share_of_floor_of_1_process.",
+    "The floor is the bare insert loop with the best batch, measured directly before, best of 1 and 2 processes. "
+    "bulk_share_of_floor_of_1_process compares one process with one.",
 ]
 
 
@@ -39,57 +40,44 @@ async def enqueue(
     floor = await measure_floor(url, "insert", floor_jobs, mix.stored())
     setup["floor_batch"], setup["floor_processes"] = floor.batch, floor.processes
     rates = {
-        "one_caller": await _rate(await fresh(place), _singly(mix.text()), 1, seconds),
-        "concurrent_callers": await _rate(await fresh(place), _singly(mix.text()), callers, seconds),
-        "bulk": await _rate(await fresh(place), _in_bulk(mix.text()), 1, seconds),
+        "one_caller": await _rate(await fresh(place), mix.text(), 1, seconds),
+        "concurrent_callers": await _rate(await fresh(place), mix.text(), callers, seconds),
     }
-    figures = _figures(rates, floor.jobs_per_s, floor.tried)
+    async with opened_hands("fairlead.bench.bulk", max(PROCESSES)) as hands:
+        bulk = [await _bulk_rate(hands[:count], await fresh(place), mix.text(), seconds) for count in PROCESSES]
+    figures = _figures({**rates, "bulk": max(bulk)}, bulk[0], floor)
     rows = [{"callers": name, "jobs_per_s": rate} for name, rate in rates.items()]
+    rows += [{"callers": f"bulk ({count})", "jobs_per_s": rate} for count, rate in zip(PROCESSES, bulk, strict=True)]
     rows.append({"callers": f"floor ({floor.processes} processes)", "jobs_per_s": round(floor.jobs_per_s)})
     return Report("enqueue", setup, figures, rows, list(NOTES))
 
 
-def _figures(rates: dict[str, int], floor: float, tried: list[dict[str, Any]]) -> dict[str, Any]:
-    alone = max(one["jobs_per_s"] for one in tried if one["processes"] == 1)
+def _figures(rates: dict[str, int], bulk_of_one: int, floor: Measured) -> dict[str, Any]:
+    floor_of_one = max(one["jobs_per_s"] for one in floor.tried if one["processes"] == 1)
     return {
         "jobs_per_s": rates["bulk"],
-        "floor_jobs_per_s": floor,
-        "share_of_floor": share(rates["bulk"], floor),
-        "bulk_share_of_floor_of_1_process": share(rates["bulk"], alone),
+        "floor_jobs_per_s": floor.jobs_per_s,
+        "share_of_floor": share(rates["bulk"], floor.jobs_per_s),
+        "bulk_share_of_floor_of_1_process": share(bulk_of_one, floor_of_one),
         **{f"{name}_per_s": rate for name, rate in rates.items()},
     }
 
 
-Submit = Callable[[Handler[..., Any]], Awaitable[int]]
+async def _bulk_rate(hands: Sequence[Hand], url: str, text: str, seconds: float) -> int:
+    return await perform_together(hands, Part(url, text, seconds))
 
 
-def _singly(text: str) -> Submit:
-    async def submit(handler: Handler[..., Any]) -> int:
-        await handler.enqueue(text)
-        return 1
-
-    return submit
-
-
-def _in_bulk(text: str) -> Submit:
-    calls = [{"text": text}] * BULK
-
-    async def submit(handler: Handler[..., Any]) -> int:
-        return len(await handler.enqueue_many(calls))
-
-    return submit
-
-
-async def _rate(url: str, submit: Submit, callers: int, seconds: float) -> int:
+async def _rate(url: str, text: str, callers: int, seconds: float) -> int:
     async with BenchApp(url) as app:
-        await submit(app.noops[0])  # connect, prepare, enter the lane
+        await app.noops[0].enqueue(text)  # connect, prepare, enter the lane
         began = time.monotonic()
-        counts = await asyncio.gather(*(_call(app, submit, began + seconds) for _ in range(callers)))
+        counts = await asyncio.gather(*(_call(app, text, began + seconds) for _ in range(callers)))
         return round(sum(counts) / (time.monotonic() - began))
 
 
-async def _call(app: BenchApp, submit: Submit, until: float) -> int:
+async def _call(app: BenchApp, text: str, until: float) -> int:
     count = 0
     while time.monotonic() < until:
-        count += await submit(app.noops[0])
+        await app.noops[0].enqueue(text)
+        count += 1
     return count

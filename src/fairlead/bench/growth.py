@@ -4,7 +4,6 @@ import asyncio
 import time
 from collections.abc import Sequence
 from contextlib import closing
-from random import Random
 from statistics import fmean, median
 from typing import Any, NamedTuple
 
@@ -18,9 +17,8 @@ from fairlead.bench.supply import BATCH as SUBMITTED
 from fairlead.bench.supply import Mix
 from fairlead.control.audit import Operator, whoami
 from fairlead.control.limits import set_limit
-from fairlead.core.model import Ending, Lane, Outcome
-from fairlead.core.retry import Retry
-from fairlead.core.settle import settle
+from fairlead.core.model import Lane
+from fairlead.core.settle import succeed
 from fairlead.handlers.options import Options
 from fairlead.ports.store import Store
 from fairlead.worker.accounts import Accounts
@@ -213,13 +211,13 @@ async def _rounds(store: Store, app: BenchApp, field: Field, jobs: int, meter: M
 
 async def _work(store: Store, claimer: Claimer, field: Field, rounds: int, meter: Meter) -> list[Round]:
     """Claim and settle, round after round; jobs take no time, and are accounted for as if they had taken a little."""
-    rng, retry, found = Random(1), Retry(), []
+    found = []
     for _ in range(rounds):
         meter.look()
         began = _instant(meter)
         claims = await claimer.take(BATCH)
         claimed = _instant(meter)
-        settled = await store.settle([settle(claim, Outcome(Ending.SUCCEEDED), retry, rng) for claim in claims])
+        settled = await store.settle(succeed([(claim, None) for claim in claims]))
         for claim in claims:
             claimer.tally.ended(claim.lane, JOB_SECONDS)
         ended = _instant(meter)

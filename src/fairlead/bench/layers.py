@@ -4,7 +4,6 @@ import asyncio
 import time
 from collections.abc import Callable, Coroutine
 from concurrent.futures import ThreadPoolExecutor
-from random import Random
 from typing import Any
 
 import uvloop
@@ -15,9 +14,8 @@ from fairlead.bench.report import Report, machine
 from fairlead.bench.supply import Mix
 from fairlead.client.client import template_of
 from fairlead.core.ids import make_ids
-from fairlead.core.model import Claim, Ending, Lease, NewJob, Outcome, Settlement
-from fairlead.core.retry import Retry
-from fairlead.core.settle import settle
+from fairlead.core.model import Claim, Lease, NewJob, Settlement
+from fairlead.core.settle import succeed
 from fairlead.handlers.options import Options, new_jobs
 from fairlead.stores import rows
 from fairlead.stores.enqueue import job_row
@@ -73,7 +71,7 @@ def _claim_steps(mix: Mix) -> list[Step]:
     spec, job = app.noops[0].spec, _jobs(app, mix)[0]
     claims, found, lease = _claims(app, mix), _claimed_rows(app, mix), Lease(OWNER, OWNER)
     return [
-        ("claim", "row to claim", lambda: [rows.claim_of(row, job.lane, lease) for row in found]),
+        ("claim", "row to claim", lambda: rows.claims_of(found, lambda lane: job.lane, lease)),
         ("run", "load arguments", lambda: [spec.load(claim.payload, 1) for claim in claims]),
         ("run", "take a turn", lambda: _on_loop(_take_turns(app, claims))),
         ("run", "start a task", lambda: _on_loop(_start_tasks())),
@@ -83,11 +81,11 @@ def _claim_steps(mix: Mix) -> list[Step]:
 
 def _settle_steps(mix: Mix) -> list[Step]:
     app = _app()
-    claims, rng, retry, outcome = _claims(app, mix), Random(1), Retry(), Outcome(Ending.SUCCEEDED)
-    settlements: list[Settlement] = [settle(claim, outcome, retry, rng) for claim in claims]
+    runs: list[tuple[Claim, str | None]] = [(claim, None) for claim in _claims(app, mix)]
+    settlements = succeed(runs)
     settlement_rows = [rows.settlement_row(settlement) for settlement in settlements]
     return [
-        ("settle", "decide", lambda: [settle(claim, outcome, retry, rng) for claim in claims]),
+        ("settle", "decide", lambda: succeed(runs)),
         ("settle", "sort out successes", lambda: _sort_out(settlements)),
         ("settle", "failure to row", lambda: [rows.settlement_row(settlement) for settlement in settlements]),
         ("settle", "rows to JSON", lambda: to_json(settlement_rows)),
@@ -114,7 +112,7 @@ def _claimed_rows(app: BenchApp, mix: Mix) -> list[tuple[Any, ...]]:
 
 def _claims(app: BenchApp, mix: Mix) -> list[Claim]:
     lane, lease = _jobs(app, mix)[0].lane, Lease(OWNER, OWNER)
-    return [rows.claim_of(row, lane, lease) for row in _claimed_rows(app, mix)]
+    return rows.claims_of(_claimed_rows(app, mix), lambda _: lane, lease)
 
 
 def _on_loop(work: Coroutine[Any, Any, None]) -> None:

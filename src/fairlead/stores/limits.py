@@ -50,7 +50,7 @@ class LimitVerbs(Statements):
         raise NotImplementedError
 
     def _claiming(self, quotas: Sequence[Quota], lease: Lease) -> Script[list[Any]]:
-        """The statements that claim; the result is what rows.claim_of takes."""
+        """The statements that claim; the result is what rows.claims_of takes."""
         raise NotImplementedError
 
     async def claim_limited(self, wanted: Sequence[Wanted], rules: Rules, lease: Lease) -> LimitedClaims:
@@ -163,8 +163,7 @@ def _started(found: Sequence[Any], limits: Mapping[int, Wanted]) -> dict[str, in
 
 
 def _claims(found: Sequence[Any], limits: Mapping[int, Wanted], lease: Lease) -> list[Claim]:
-    ordered = sorted(found, key=rows.BY_AGE)
-    return [rows.claim_of(row, limits[row[1]].lane, lease) for row in ordered]
+    return rows.claims_of(list(found), lambda lane: limits[lane].lane, lease)
 
 
 def _full(accounts: Mapping[str, Account]) -> dict[str, float | None]:

@@ -1,7 +1,7 @@
 """From rows to the model, alike for every store; the queries return their columns in the order read here."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from operator import itemgetter
 from typing import Any
@@ -36,7 +36,9 @@ from fairlead.core.workers import state_of
 
 Row = Sequence[Any]
 
-BY_AGE = itemgetter(6, 0)  # of what claim_of takes: since when a job is ready, and its id
+BY_AGE = itemgetter(6, 0)  # of what claims_of takes: since when a job is ready, and its id
+
+_new = tuple.__new__
 
 
 def lane_of(row: Row) -> Lane:
@@ -57,12 +59,21 @@ def lane_row(lane: Lane) -> dict[str, Any]:
     }
 
 
-def claim_of(row: Row, lane: Lane, lease: Lease) -> Claim:
-    """From (id, lane, payload, attempt, crashes, fence, ready_at, age, time_left, key, options, and place)."""
-    job_id, _, payload, attempt, crashes, fence, ready_at, age, time_left, key, options, place = row
-    return Claim(
-        job_id, lane, payload, attempt, crashes, fence, ready_at, age, time_left, key, options, lease, None, place
-    )
+def claims_of(found: list[Any], lane_of: Callable[[int], Lane], lease: Lease) -> list[Claim]:
+    """The first ready first, from (id, lane, payload, attempt, crashes, fence, ready_at, age, time_left, key, options,
+    and place)."""
+    found.sort(key=BY_AGE)
+    lanes = {lane_id: lane_of(lane_id) for lane_id in {row[1] for row in found}}
+    return [
+        _new(  # a claim made by its name would take twice the time
+            Claim,
+            (
+                job_id, lanes[lane], payload, attempt, crashes, fence, ready_at, age, time_left, key, options, lease,
+                None, place,
+            ),
+        )
+        for job_id, lane, payload, attempt, crashes, fence, ready_at, age, time_left, key, options, place in found
+    ]  # fmt: skip
 
 
 def held_of(row: Row, lane: Lane) -> Held:
@@ -130,7 +141,7 @@ def _claim_held(hold: Hold, succeeded: dict[tuple[str, str], dict[str, Settlemen
 def claimed_alike(items: Sequence[Settlement]) -> bool:
     """Whether these successes have no results and their jobs were claimed equally often."""
     fence = items[0].hold.fence
-    return all(item.result is None and item.hold.fence == fence for item in items)
+    return not [item for item in items if item.result is not None or item.hold.fence != fence]
 
 
 def job_of(row: Row) -> JobRecord:

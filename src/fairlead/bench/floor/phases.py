@@ -1,14 +1,12 @@
 """What one process does in a phase of the floor; run as a program it performs the parts that it reads, line by line."""
 
-import json
-import signal
-import sys
 import time
 from collections.abc import Callable
 from typing import NamedTuple
 
 from fairlead.bench.database import open_database
 from fairlead.bench.floor.loops import Loop, create_tables, open_loop
+from fairlead.bench.hands import Done, serve
 
 
 class Part(NamedTuple):
@@ -19,14 +17,6 @@ class Part(NamedTuple):
     jobs: int
     batch: int
     payload: str
-
-
-class Done(NamedTuple):
-    """How many jobs a process moved, and from when to when, on the clock that all processes of a machine share."""
-
-    jobs: int
-    began: float
-    ended: float
 
 
 def perform(part: Part) -> Done:
@@ -83,6 +73,4 @@ PHASES: dict[str, Callable[[Loop, Part], int]] = {
 
 
 if __name__ == "__main__":
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # a terminal sends it to the whole group; the parent ends us
-    for line in sys.stdin:
-        print(json.dumps(perform(Part(*json.loads(line)))), flush=True)
+    serve(lambda given: perform(Part(*given)))

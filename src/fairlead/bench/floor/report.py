@@ -1,6 +1,6 @@
 """`fairlead bench floor`: what the store can do without us."""
 
-from fairlead.bench.floor.measure import BATCHES, FILL_BATCH, PROCESSES, Measured, measure_with, opened_hands
+from fairlead.bench.floor.measure import BATCHES, FILL_BATCH, PROCESSES, Measured, floor_hands, measure_with
 from fairlead.bench.floor.phases import Part
 from fairlead.bench.place import Place, fresh
 from fairlead.bench.report import Report, describe
@@ -26,7 +26,7 @@ async def floor(
     url = await fresh(place)
     setup = await describe(url, jobs=jobs, processes=list(PROCESSES), batches=list(BATCHES), payload_bytes=mix.payload)
     report = Report("floor", setup, notes=list(NOTES))
-    async with opened_hands() as hands:
+    async with floor_hands() as hands:
         for phase in NAMES:
             _enter(report, await measure_with(hands, Part(url, phase, jobs, FILL_BATCH, mix.stored())))
     report.figures["jobs_per_s"] = report.figures["floor_jobs_per_s"] = report.figures["flow"]["jobs_per_s"]

@@ -145,8 +145,7 @@ class PostgresStore(
             cursor = await connection.execute(query("claim"), given, binary=True)  # numbers are read in half the time
             found = await cursor.fetchall()
         await self._learn_lanes(row[1] for row in found)
-        found.sort(key=rows.BY_AGE)
-        return [rows.claim_of(row, self._lanes[row[1]], lease) for row in found]
+        return rows.claims_of(found, self._lanes.__getitem__, lease)
 
     def _claiming(self, quotas: Sequence[Quota], lease: Lease) -> Script[Rows]:
         return (yield Ask("claim", _claim_parameters(quotas, lease)))

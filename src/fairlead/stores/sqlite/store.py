@@ -110,8 +110,7 @@ class SqliteStore(
         """Make the lease's owner the owner of up to the given number of jobs of each lane."""
         found = verbs.claimed(await self._database.run(verbs.claim(quotas, lease)))
         await self._learn_lanes(row[1] for row in found)
-        found.sort(key=rows.BY_AGE)
-        return [rows.claim_of(row, self._lanes[row[1]], lease) for row in found]
+        return rows.claims_of(found, self._lanes.__getitem__, lease)
 
     def _claiming(self, quotas: Sequence[Quota], lease: Lease) -> Script[Rows]:
         texts = yield from verbs.claim_script(quotas, lease)

@@ -1,0 +1,71 @@
+"""Processes that perform parts of a benchmark: a line of JSON in for each part, a line of JSON out when it is done."""
+
+import asyncio
+import contextlib
+import json
+import signal
+import sys
+from asyncio.subprocess import PIPE, Process
+from collections.abc import AsyncIterator, Callable, Sequence
+from typing import Any, NamedTuple
+
+from fairlead.errors import StoreUnavailable
+
+
+class Done(NamedTuple):
+    """How many jobs a process moved, and from when to when, on the clock that all processes of a machine share."""
+
+    jobs: int
+    began: float
+    ended: float
+
+
+class Hand:
+    """A process that performs parts, one after the other."""
+
+    def __init__(self, process: Process) -> None:
+        self._process = process
+
+    async def perform(self, part: Sequence[Any]) -> Done:
+        """What came of the part."""
+        assert self._process.stdin
+        assert self._process.stdout
+        self._process.stdin.write(json.dumps(part).encode() + b"\n")
+        answer = await self._process.stdout.readline()
+        if not answer:
+            raise StoreUnavailable("a process of the benchmark failed; its error stands above")
+        return Done(*json.loads(answer))
+
+    async def end(self) -> None:
+        """Kill the process and wait for its end."""
+        with contextlib.suppress(ProcessLookupError):
+            self._process.kill()
+        await self._process.communicate()
+
+
+@contextlib.asynccontextmanager
+async def opened_hands(module: str, count: int) -> AsyncIterator[list[Hand]]:
+    """So many processes, each running the module as a program."""
+    hands: list[Hand] = []
+    try:
+        for _ in range(count):
+            command = (sys.executable, "-m", module)
+            hands.append(Hand(await asyncio.create_subprocess_exec(*command, stdin=PIPE, stdout=PIPE)))
+        yield hands
+    finally:
+        for hand in hands:
+            await hand.end()
+
+
+async def perform_together(hands: Sequence[Hand], part: Sequence[Any]) -> int:
+    """Let all perform the part at once; returns the jobs a second of all of them."""
+    done = await asyncio.gather(*(hand.perform(part) for hand in hands))
+    seconds = max(one.ended for one in done) - min(one.began for one in done)
+    return round(sum(one.jobs for one in done) / seconds)
+
+
+def serve(perform: Callable[[list[Any]], Done]) -> None:
+    """What such a program does: perform the parts that it reads."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # a terminal sends it to the whole group; the parent ends us
+    for line in sys.stdin:
+        print(json.dumps(perform(json.loads(line))), flush=True)
