@@ -211,7 +211,7 @@ async def test_a_context_without_a_worker_says_so(app: fairlead.App) -> None:
     async def pay(ctx: fairlead.Context) -> None: ...
 
     job = await pay.enqueue()
-    (claim,) = await (await app.store()).claim([Quota(job._new.lane.id, 1)], new_lease())
+    (claim,) = await (await app.store()).claim([Quota(job._lane.id, 1)], new_lease())
     context = fairlead.Context(claim)
     assert not context.cancelled
     with pytest.raises(fairlead.ConfigError, match="belongs to no run"):

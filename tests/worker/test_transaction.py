@@ -318,7 +318,7 @@ async def test_the_store_settles_in_it_and_commits_or_neither(app: fairlead.App)
 
     job = await handle.enqueue()
     store = await app.store()
-    (claim,) = await store.claim([Quota(job._new.lane.id, 1)], new_lease())
+    (claim,) = await store.claim([Quota(job._lane.id, 1)], new_lease())
     context = fairlead.Context(claim)
     stale = claim._replace(fence=claim.fence + 1)
     blocking = await asyncio.to_thread(store.begin_blocking)

@@ -10,7 +10,7 @@ from fairlead.app import App
 from fairlead.cli.loading import opened
 from fairlead.cli.output import show, show_json
 from fairlead.client.client import Client
-from fairlead.client.job import Job
+from fairlead.client.job import Job, jobs_in_hand
 from fairlead.config import Settings
 from fairlead.control.submit import compiled, place_of, prepare, registered_type
 from fairlead.core.retry import Retry
@@ -71,7 +71,7 @@ async def _submit_registered(
     await client.require_callback(options)
     jobs = [job for _, job in _each(payloads, lambda item: prepare(registered, item, options, settings, attempts))]
     answers = await client.submit(jobs) if jobs else []
-    return [Job(client.itself, job, answer) for job, answer in zip(jobs, answers, strict=True)]
+    return jobs_in_hand(client.itself, jobs, answers)
 
 
 async def _submit_declared(

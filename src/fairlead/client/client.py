@@ -10,15 +10,16 @@ from typing import Any
 from fairlead.client.admission import Admission, Doorkeeper
 from fairlead.client.callbacks import KnownCallbacks
 from fairlead.client.gather import BATCH, Gatherer, Stored
-from fairlead.client.job import Job
+from fairlead.client.job import Job, jobs_in_hand
 from fairlead.client.places import Places
 from fairlead.client.wakeups import Waker
 from fairlead.config import Settings
 from fairlead.control.outlook import explain_job
 from fairlead.core.admission import with_shed
 from fairlead.core.explain import Explanation
-from fairlead.core.ids import is_id
-from fairlead.core.model import AttemptRecord, Enqueued, JobFilter, JobRecord, NewJob, Page
+from fairlead.core.ids import is_id, make_ids
+from fairlead.core.model import AttemptRecord, Enqueued, JobFilter, JobRecord, Lane, NewJob, Page
+from fairlead.core.plain import PlainBatch
 from fairlead.core.states import FINAL
 from fairlead.core.timeline import Moment, timeline
 from fairlead.core.unique import check_key
@@ -56,8 +57,7 @@ class Client:
         """Submit one job a call; returns when all are durable, in batches that are each stored whole."""
         await self.require_callback(options)
         jobs = build_jobs(spec, calls, template_of(spec, options, self._settings, self.places.of(spec)), self._settings)
-        answers = await self.submit(jobs)
-        return [Job(self.itself, job, answer) for job, answer in zip(jobs, answers, strict=True)]
+        return jobs_in_hand(self.itself, jobs, await self.submit(jobs))
 
     async def itself(self) -> "Client":
         """This client, for what finds its client when it needs one."""
@@ -88,6 +88,20 @@ class Client:
         async with aclosing(self._gatherer.submit_batches(batches)) as stored:
             async for batch in stored:
                 yield batch
+
+    async def submit_plain(
+        self, lane: Lane, payloads: Sequence[str], clock: Callable[[], float]
+    ) -> AsyncGenerator[PlainBatch]:
+        """The same for jobs that nothing is special about, while `is_quiet`."""
+        some = (payloads[start : start + BATCH] for start in range(0, len(payloads), BATCH))
+        batches = (PlainBatch(lane, make_ids(len(own), clock()), own) for own in some)
+        async with aclosing(self._gatherer.submit_plain(batches)) as stored:
+            async for batch, _ in stored:
+                yield batch
+
+    def is_quiet(self) -> bool:
+        """Whether nothing has to be decided about what is submitted now."""
+        return self._admission.is_quiet()
 
     async def _store_all(self, jobs: Sequence[NewJob]) -> list[Enqueued]:
         if len(jobs) <= BATCH:

@@ -11,10 +11,12 @@ import asyncio
 import random
 import time
 from collections import deque
-from collections.abc import AsyncGenerator, Iterable, Sequence
+from collections.abc import AsyncGenerator, Callable, Coroutine, Iterable, Sequence
+from typing import Any, TypeVar
 
 from fairlead.client.wakeups import Waker
 from fairlead.core.model import Enqueued, NewJob
+from fairlead.core.plain import PlainBatch
 from fairlead.core.states import READY, SCHEDULED
 from fairlead.errors import FairleadError, StoreUnavailable
 from fairlead.ports.store import SCHEDULED_HINT, Store
@@ -24,6 +26,8 @@ ABREAST = 2  # batches of one large submission that are on their way at once
 SOON = 60.0
 PATIENCE = 10.0
 
+Batch = TypeVar("Batch")
+Answer = TypeVar("Answer")
 Stored = tuple[list[NewJob], list[Enqueued]]  # a batch, and what became of it
 
 _Waiting = tuple[Sequence[NewJob], "asyncio.Future[list[Enqueued]]"]
@@ -47,23 +51,13 @@ class Gatherer:
         self._waiting.append((jobs, future))
         return await future
 
-    async def submit_batches(self, batches: Iterable[list[NewJob]]) -> AsyncGenerator[Stored]:
-        """Store batches in order; the next is made, and the one before made use of, while the store is at work."""
-        under_way: deque[tuple[list[NewJob], asyncio.Task[list[Enqueued]]]] = deque()
-        try:
-            for batch in batches:
-                abreast = ABREAST if all(job.is_plain for job in batch) else 1
-                while len(under_way) >= abreast:
-                    yield await _next(under_way)
-                under_way.append((batch, asyncio.create_task(self._store_and_wake(batch), name="fairlead-enqueue")))
-                await asyncio.sleep(0)
-            while under_way:
-                yield await _next(under_way)
-        finally:
-            tasks = [task for _, task in under_way]
-            for task in tasks:
-                task.cancel()
-            await asyncio.gather(*tasks, return_exceptions=True)
+    def submit_batches(self, batches: Iterable[list[NewJob]]) -> AsyncGenerator[Stored]:
+        """Store batches in order."""
+        return _in_order(batches, self._store_and_wake, lambda jobs: all(job.is_plain for job in jobs))
+
+    def submit_plain(self, batches: Iterable[PlainBatch]) -> AsyncGenerator[tuple[PlainBatch, None]]:
+        """Store batches of jobs that nothing is special about, in order."""
+        return _in_order(batches, self._store_plain, lambda batch: True)
 
     async def close(self) -> None:
         """Wait for what is on its way."""
@@ -95,6 +89,16 @@ class Gatherer:
         answers = await store_patiently(self._store, jobs, due)
         self._waker.wake(wanted - due)
         return answers
+
+    async def _store_plain(self, batch: PlainBatch) -> None:
+        """The same for jobs that nothing is special about."""
+        wanted = frozenset({batch.lane.pool})
+        due = self._waker.due(wanted)
+        try:
+            await self._store.enqueue_plain(batch, due)
+        except StoreUnavailable:
+            await store_patiently(self._store, batch.jobs(), due, again=True)
+        self._waker.wake(wanted - due)
 
     def _next_batch(self) -> list[_Waiting]:
         size = taken = 0
@@ -133,18 +137,40 @@ class Gatherer:
                 future.set_exception(error)
 
 
-async def _next(under_way: deque[tuple[list[NewJob], asyncio.Task[list[Enqueued]]]]) -> Stored:
+async def _in_order(
+    batches: Iterable[Batch], store: Callable[[Batch], Coroutine[Any, Any, Answer]], is_plain: Callable[[Batch], bool]
+) -> AsyncGenerator[tuple[Batch, Answer]]:
+    """Store batch after batch; the next is made, and the one before made use of, while the store is at work."""
+    under_way: deque[tuple[Batch, asyncio.Task[Answer]]] = deque()
+    try:
+        for batch in batches:
+            while len(under_way) >= (ABREAST if is_plain(batch) else 1):
+                yield await _next(under_way)
+            under_way.append((batch, asyncio.create_task(store(batch), name="fairlead-enqueue")))
+            await asyncio.sleep(0)
+        while under_way:
+            yield await _next(under_way)
+    finally:
+        tasks = [task for _, task in under_way]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+
+async def _next(under_way: deque[tuple[Batch, asyncio.Task[Answer]]]) -> tuple[Batch, Answer]:
     """The oldest batch, once it is stored."""
     batch, task = under_way[0]
-    answers = await task
+    answer = await task
     under_way.popleft()
-    return batch, answers
+    return batch, answer
 
 
-async def store_patiently(store: Store, jobs: Sequence[NewJob], wake: frozenset[str] = frozenset()) -> list[Enqueued]:
+async def store_patiently(
+    store: Store, jobs: Sequence[NewJob], wake: frozenset[str] = frozenset(), again: bool = False
+) -> list[Enqueued]:
     """Enqueue, repeating with the same ids while the store is away."""
     give_up = time.monotonic() + PATIENCE
-    again, pause = False, 0.05
+    pause = 0.05
     while True:
         try:
             return await store.enqueue(jobs, again, wake)

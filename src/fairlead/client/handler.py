@@ -8,7 +8,7 @@ from typing import Any, Generic, ParamSpec, Protocol, TypeVar
 from fairlead.client.admission import Admission
 from fairlead.client.client import Client, build_jobs, dump_calls, make_jobs, template_of
 from fairlead.client.gather import BATCH
-from fairlead.client.job import Job
+from fairlead.client.job import Job, jobs_in_hand
 from fairlead.client.places import Places
 from fairlead.config import Settings
 from fairlead.core.model import Enqueued, NewJob
@@ -16,6 +16,8 @@ from fairlead.errors import ConfigError
 from fairlead.handlers.options import Options, Template
 from fairlead.handlers.spec import HandlerSpec
 from fairlead.ports.store import Store
+
+ALONE = BATCH // 2  # more than so many need nobody's company
 
 P = ParamSpec("P")
 Result = TypeVar("Result")
@@ -84,7 +86,7 @@ class Handler(Generic[P, Result]):
             shared = self._shared(client.places)
             if self._options.callback is not None:
                 await client.require_callback(self._options)
-            if len(calls) > BATCH:
+            if len(calls) > ALONE:
                 return await self._enqueue_batches(client, calls, shared)
             jobs = self._build(calls, shared)
             return self._submitted(jobs, await client.submit(jobs))
@@ -115,12 +117,17 @@ class Handler(Generic[P, Result]):
     async def _enqueue_batches(self, client: Client, calls: Sequence[Mapping[str, Any]], shared: Template) -> list[Job]:
         """All arguments are checked before anything is stored; the rest is done batch by batch."""
         payloads = dump_calls(self.spec, calls, self._submitter.settings)
-        clock = self._submitter.clock
+        clock, own = self._submitter.clock, self._submitter.client
         submitted: list[Job] = []
+        if shared.is_plain and not self.spec.marks.is_keyed and client.is_quiet():
+            async with aclosing(client.submit_plain(shared.lane, payloads, clock)) as plain:
+                async for batch in plain:
+                    submitted += [Job(own, batch.lane, job_id) for job_id in batch.ids]
+            return submitted
         made = client.submit_payloads(payloads, lambda some: make_jobs(self.spec, some, shared, clock()))
         async with aclosing(made) as stored:
             async for jobs, answers in stored:
-                submitted += self._submitted(jobs, answers)
+                submitted += jobs_in_hand(own, jobs, answers)
         return submitted
 
     def _build(self, calls: Sequence[Mapping[str, Any]], shared: Template) -> list[NewJob]:
@@ -136,5 +143,4 @@ class Handler(Generic[P, Result]):
         return self._template
 
     def _submitted(self, jobs: list[NewJob], answers: list[Enqueued]) -> list[Job]:
-        client = self._submitter.client
-        return [Job(client, job, answer) for job, answer in zip(jobs, answers, strict=True)]
+        return jobs_in_hand(self._submitter.client, jobs, answers)

@@ -8,16 +8,15 @@ from typing import Any
 from pydantic_core import from_json, to_json
 
 from fairlead import errors
+from fairlead.client.job import Fate
 from fairlead.core.failure import FailureClass
 from fairlead.core.model import (
     AttemptRecord,
     DeadGroup,
     Ending,
-    Enqueued,
     ErrorInfo,
     JobRecord,
     Lane,
-    NewJob,
     Page,
     Priority,
 )
@@ -99,12 +98,11 @@ def group_of(document: Document) -> DeadGroup:
     return DeadGroup(**{**{field.name: document[field.name] for field in fields(DeadGroup)}, **instants})
 
 
-def submitted_of(document: Document) -> tuple[NewJob, Enqueued]:
+def submitted_of(document: Document) -> tuple[Lane, str, Fate]:
     """What became of a submission, as a job in hand needs it."""
     priority = Priority.parse(document["priority"])
     lane = Lane(document["pool"], document["tenant"], document["type"], priority, 0)
-    became = Enqueued(document["id"], document["duplicate"], document["shed"])
-    return NewJob(document["id"], lane, "", deferred=document["deferred"]), became
+    return lane, document["id"], Fate(document["duplicate"], document["shed"], document["deferred"])
 
 
 def error_of(status: int, body: bytes, retry_after: str | None = None) -> errors.FairleadError:

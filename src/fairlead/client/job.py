@@ -1,12 +1,12 @@
 """A submitted job in the caller's hands."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from datetime import datetime
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from pydantic_core import from_json
 
-from fairlead.core.model import AttemptRecord, Enqueued, JobRecord, NewJob
+from fairlead.core.model import AttemptRecord, Enqueued, JobRecord, Lane, NewJob
 from fairlead.core.states import State
 from fairlead.core.timeline import Moment
 from fairlead.errors import JobFailed, JobNotFound
@@ -22,6 +22,17 @@ class Reader(Protocol):
     async def estimated_start(self, job_id: str) -> datetime | None: ...
 
 
+class Fate(NamedTuple):
+    """What became of a submission beyond its id."""
+
+    duplicate: bool = False
+    shed: bool = False
+    deferred: float | None = None
+
+
+NEW = Fate()
+
+
 class Job:
     """What `enqueue` returns: the id, whether it was there before, and ways to follow it.
 
@@ -29,14 +40,13 @@ class Job:
     not stored and never runs.
     """
 
-    __slots__ = ("_client", "_new", "duplicate", "id", "shed")
+    __slots__ = ("_client", "_fate", "_lane", "id")
 
-    def __init__(self, client: Callable[[], Awaitable[Reader]], new: NewJob, answer: Enqueued) -> None:
+    def __init__(self, client: Callable[[], Awaitable[Reader]], lane: Lane, job_id: str, fate: Fate = NEW) -> None:
         self._client = client
-        self._new = new
-        self.id = answer.id
-        self.duplicate = answer.duplicate
-        self.shed = answer.shed
+        self._lane = lane
+        self._fate = fate
+        self.id = job_id
 
     def __repr__(self) -> str:
         note = " (already there)" if self.duplicate else " (shed)" if self.shed else ""
@@ -45,17 +55,27 @@ class Job:
     @property
     def type(self) -> str:
         """The job's type."""
-        return self._new.lane.type
+        return self._lane.type
 
     @property
     def tenant(self) -> str:
         """Whose job it is."""
-        return self._new.lane.tenant
+        return self._lane.tenant
+
+    @property
+    def duplicate(self) -> bool:
+        """Whether a job with the same idempotency key was there before; this is that job."""
+        return self._fate.duplicate
+
+    @property
+    def shed(self) -> bool:
+        """Whether it was not stored, and never runs."""
+        return self._fate.shed
 
     @property
     def deferred(self) -> float | None:
         """Seconds that it was put off; None if it was not."""
-        return self._new.deferred
+        return self._fate.deferred
 
     async def read(self) -> JobRecord:
         """The whole job as it is now."""
@@ -91,3 +111,13 @@ class Job:
             cause = f": {record.error.type}: {record.error.message}" if record.error else ""
             raise JobFailed(f"job {self.id} is {record.state} after {record.attempt} attempts{cause}")
         return None if record.result is None else from_json(record.result)
+
+
+def jobs_in_hand(
+    client: Callable[[], Awaitable[Reader]], jobs: Iterable[NewJob], answers: Iterable[Enqueued]
+) -> list[Job]:
+    """What was submitted, with what the store answered."""
+    return [
+        Job(client, job.lane, answer.id, Fate(answer.duplicate, answer.shed, job.deferred))
+        for job, answer in zip(jobs, answers, strict=True)
+    ]

@@ -10,7 +10,6 @@ from fairlead.config import Settings
 from fairlead.control import schedules
 from fairlead.control.audit import Operator, whoami
 from fairlead.control.settings import Expected
-from fairlead.core.model import Enqueued
 from fairlead.core.schedule import ScheduleRecord, ScheduleSpec
 from fairlead.handlers.limits import registered_marks
 from fairlead.handlers.recurring import Terms, bare_schedule, handler_schedule, on_terms
@@ -91,7 +90,7 @@ class Schedules:
         """Make a job of it now, whatever its timetable and its policies say."""
         client = await self._app.client()
         new = await schedules.run_now(client.store, name, _operator(actor, reason))
-        return Job(client.itself, new, Enqueued(new.id, False))
+        return Job(client.itself, new.lane, new.id)
 
     async def remove(self, name: str, *, actor: str | None = None, reason: str | None = None) -> None:
         """Remove it with the record of its fires; its jobs stay."""

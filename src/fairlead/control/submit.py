@@ -10,7 +10,7 @@ import jsonschema_rs
 from pydantic_core import to_json
 
 from fairlead.client.client import Client
-from fairlead.client.job import Job
+from fairlead.client.job import Job, jobs_in_hand
 from fairlead.config import Settings
 from fairlead.core.controls import Controls
 from fairlead.core.failure import CHANGEABLE, Policies, policies
@@ -49,8 +49,8 @@ async def submit_registered(
     registered = compiled(job_type, await place_of(client.store, job_type))
     job = prepare(registered, payload, options, settings, attempts)
     await client.require_callback(options)
-    (answer,) = await client.submit([job])
-    return Job(client.itself, job, answer)
+    (submitted,) = jobs_in_hand(client.itself, [job], await client.submit([job]))
+    return submitted
 
 
 def prepare(

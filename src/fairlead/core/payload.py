@@ -31,7 +31,7 @@ def _is_suspicious(text: str) -> bool:
         "NaN" in text
         or "Infinity" in text
         or ("\\u" in text and ("\\u0000" in text or "\\ud" in text or "\\uD" in text))
-        or text.count("[") + text.count("{") > MAX_DEPTH
+        or (len(text) > 2 * MAX_DEPTH and text.count("[") + text.count("{") > MAX_DEPTH)
         or (len(text) > MOST_DIGITS and _LONG_NUMBER.search(text) is not None)
     )
 

@@ -77,6 +77,13 @@ class Template(NamedTuple):
     parent: str | None
     exact: bool
 
+    @property
+    def is_plain(self) -> bool:
+        """Whether its jobs are ready now and have nothing but their lane and their payload."""
+        return self.delay <= 0 and all(
+            value is None for value in (self.run_at, self.not_after, self.unique, self.overrides, self.parent)
+        )
+
 
 def template(
     name: str, version: int, pool: str, tenant: str, options: Options, exact: bool = False, limits: str = ""

@@ -38,9 +38,9 @@ class KnownLanes:
                 del self._lanes[lane_id]
             self._keyed.clear()
 
-    def new_among(self, jobs: Iterable[NewJob]) -> list[Lane]:
-        """The lanes of these jobs that may not be in the store yet."""
-        return [lane for lane in distinct_lanes(jobs) if lane.id not in self._lanes or lane.is_keyed]
+    def new_among(self, lanes: Iterable[Lane]) -> list[Lane]:
+        """Those that may not be in the store yet."""
+        return [lane for lane in lanes if lane.id not in self._lanes or lane.is_keyed]
 
     def unknown_among(self, lane_ids: Iterable[int]) -> list[int]:
         """The ids that have to be read first."""

@@ -12,11 +12,13 @@ from pydantic_core import to_json
 from fairlead.core.model import (
     Claim,
     Enqueued,
+    Lane,
     Lease,
     NewJob,
     Quota,
     Settlement,
 )
+from fairlead.core.plain import PlainBatch
 from fairlead.core.settle import is_followed
 from fairlead.core.states import FINAL
 from fairlead.errors import StoreRefused, StoreUnavailable
@@ -32,7 +34,7 @@ from fairlead.stores.dead_letters import DeadLetterVerbs
 from fairlead.stores.enqueue import Ask, Settle, Step, enqueue_script, waking
 from fairlead.stores.following import follow_script
 from fairlead.stores.health import HealthVerbs
-from fairlead.stores.lanes import KnownLanes, ensure_lanes
+from fairlead.stores.lanes import KnownLanes, distinct_lanes, ensure_lanes
 from fairlead.stores.limits import LimitVerbs
 from fairlead.stores.migrations import needed_version
 from fairlead.stores.postgres import partitions
@@ -113,26 +115,33 @@ class PostgresStore(
 
     async def enqueue(self, jobs: Sequence[NewJob], again: bool = False, wake: Collection[str] = ()) -> list[Enqueued]:
         """Store the jobs in one transaction, with hints that leave with its commit."""
-        await self._ensure_lanes(jobs)
-        if not again and all(job.is_plain for job in jobs):
-            try:
-                return await self._enqueue_plain(jobs, wake)
-            except StoreRefused as error:
-                if not isinstance(error.__cause__, UniqueViolation):
-                    raise
+        await self._ensure_lanes(distinct_lanes(jobs))
+        ids, payloads = [job.id for job in jobs], [job.payload for job in jobs]
+        is_plain = not again and all(job.is_plain for job in jobs)
+        if is_plain and await self._insert_plain(ids, _lane_ids(jobs), payloads, wake):
+            return [Enqueued(job_id, False) for job_id in ids]
         return await self._transact(lambda: waking(enqueue_script(jobs, again), wake))
 
-    async def _enqueue_plain(self, jobs: Sequence[NewJob], wake: Collection[str]) -> list[Enqueued]:
-        """Jobs whose ids are new; looking whether they are would cost a third more."""
+    async def enqueue_plain(self, batch: PlainBatch, wake: Collection[str] = ()) -> None:
+        """The same for many jobs that nothing is special about."""
+        await self._ensure_lanes([batch.lane])
+        lanes = [str(batch.lane.id)] * len(batch.ids)
+        if not await self._insert_plain(batch.ids, lanes, batch.payloads, wake):
+            await self._transact(lambda: waking(enqueue_script(batch.jobs()), wake))
+
+    async def _insert_plain(
+        self, ids: Sequence[str], lanes: Sequence[str], payloads: Sequence[str], wake: Collection[str]
+    ) -> bool:
+        """Store jobs whose ids are new, since looking whether they are costs a third more; False if one is not."""
         hints = {"pools": _text(list(wake))} if wake else {}
-        await self._run(
-            "insert_plain_waking" if wake else "insert_plain",
-            **hints,
-            ids=plain_array([job.id for job in jobs]),
-            lanes=plain_array(_lane_ids(jobs)),
-            payloads=Texts([job.payload for job in jobs]),
-        )
-        return [Enqueued(job.id, False) for job in jobs]
+        given = {"ids": plain_array(ids), "lanes": plain_array(lanes), "payloads": Texts(payloads), **hints}
+        try:
+            await self._run("insert_plain_waking" if wake else "insert_plain", **given)
+        except StoreRefused as error:
+            if isinstance(error.__cause__, UniqueViolation):
+                return False
+            raise
+        return True
 
     def enqueue_within(self, connection: Any, jobs: Sequence[NewJob], door: Door | None = None) -> Any:
         """Store the jobs in the caller's own open transaction."""
@@ -288,8 +297,8 @@ class PostgresStore(
             cursor = await connection.execute(query(name), {"shard": SHARD, **parameters})
             return await cursor.fetchall() if cursor.description else []
 
-    async def _ensure_lanes(self, jobs: Sequence[NewJob]) -> None:
-        lanes = self._lanes.new_among(jobs)
+    async def _ensure_lanes(self, wanted: Iterable[Lane]) -> None:
+        lanes = self._lanes.new_among(wanted)
         if lanes:
             await drive_async(ensure_lanes(lanes), lambda step: self._run_each(step.query, step.rows))
             self._lanes.add(lanes)

@@ -6,14 +6,18 @@ import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
+import apsw
+
 from fairlead.core.model import (
     Claim,
     Enqueued,
+    Lane,
     Lease,
     NewJob,
     Quota,
     Settlement,
 )
+from fairlead.core.plain import PlainBatch
 from fairlead.errors import ConfigError
 from fairlead.ports.limits import Door
 from fairlead.ports.store import BlockingTransaction, OpenTransaction
@@ -25,6 +29,7 @@ from fairlead.stores.cancelling import CancelVerbs
 from fairlead.stores.controls import ControlVerbs
 from fairlead.stores.dead_letters import DeadLetterVerbs
 from fairlead.stores.health import HealthVerbs
+from fairlead.stores.lanes import distinct_lanes
 from fairlead.stores.limits import LimitVerbs
 from fairlead.stores.records import RecordVerbs, Rows
 from fairlead.stores.samples import SampleVerbs
@@ -93,12 +98,25 @@ class SqliteStore(
 
     async def enqueue(self, jobs: Sequence[NewJob], again: bool = False, wake: Collection[str] = ()) -> list[Enqueued]:
         """Store the jobs in one transaction, and hint when it is committed."""
-        lanes = self._lanes.new_among(jobs)
-        answers = await self._database.run(verbs.enqueue(jobs, lanes, again))
-        self._lanes.add(lanes)
+        return await self._enqueue(distinct_lanes(jobs), lambda lanes: verbs.enqueue(jobs, lanes, again), wake)
+
+    async def enqueue_plain(self, batch: PlainBatch, wake: Collection[str] = ()) -> None:
+        """The same for many jobs that nothing is special about."""
+        await self._enqueue([batch.lane], lambda lanes: verbs.enqueue_plain(batch, lanes), wake)
+
+    async def _enqueue(
+        self,
+        lanes: Iterable[Lane],
+        make_work: Callable[[list[Lane]], Callable[[apsw.Connection, float], Value]],
+        wake: Collection[str],
+    ) -> Value:
+        """Do a work that stores the lanes that may be new before jobs."""
+        new = self._lanes.new_among(lanes)
+        answer = await self._database.run(make_work(new))
+        self._lanes.add(new)
         if wake:
             self._wakeups.wake(set(wake))
-        return answers
+        return answer
 
     def enqueue_within(self, connection: Any, jobs: Sequence[NewJob], door: Door | None = None) -> Any:
         """Store the jobs in the caller's own open transaction."""

@@ -8,12 +8,14 @@ a busy event loop would wait for it thousands of times.
 import os
 from array import array
 from collections.abc import Callable, Generator, Sequence
+from itertools import repeat
 from typing import Any, NamedTuple
 
 import apsw
 from pydantic_core import from_json, to_json
 
 from fairlead.core.model import Enqueued, Lane, Lease, NewJob, Quota, Settlement
+from fairlead.core.plain import PlainBatch
 from fairlead.core.settle import is_followed
 from fairlead.core.states import FINAL
 from fairlead.stores import rows
@@ -51,8 +53,10 @@ def enqueue(
     jobs: Sequence[NewJob], lanes: Sequence[Lane], again: bool
 ) -> Callable[[apsw.Connection, float], list[Enqueued]]:
     """A work that stores jobs, and before them the lanes that may be new."""
-    plain = not again and all(job.is_plain for job in jobs)
-    batch = to_json([[job.id, job.lane.id, job.payload] for job in jobs]).decode() if plain else "[]"
+    if not again and all(job.is_plain for job in jobs):
+        insert = _insert_plain([(job.id, job.lane.id, job.payload) for job in jobs], lanes)
+        answers = [Enqueued(job.id, False) for job in jobs]
+        return lambda connection, now: insert(connection, now) or answers
 
     def work(connection: apsw.Connection, now: float) -> list[Enqueued]:
         def perform(step: Step) -> Rows:
@@ -60,10 +64,27 @@ def enqueue(
 
         if lanes:
             drive(ensure_lanes(lanes), perform)
-        if plain:
-            execute(connection, "insert_plain", [{"rows": batch}], now)
-            return [Enqueued(job.id, False) for job in jobs]
         return drive(enqueue_script(jobs, again), perform)
+
+    return work
+
+
+def enqueue_plain(batch: PlainBatch, lanes: Sequence[Lane]) -> Callable[[apsw.Connection, float], None]:
+    """The same for many jobs that nothing is special about."""
+    return _insert_plain(
+        list(zip(batch.ids, repeat(batch.lane.id, len(batch.ids)), batch.payloads, strict=True)), lanes
+    )
+
+
+def _insert_plain(
+    jobs: Sequence[tuple[str, int, str]], lanes: Sequence[Lane]
+) -> Callable[[apsw.Connection, float], None]:
+    text = to_json(jobs).decode()
+
+    def work(connection: apsw.Connection, now: float) -> None:
+        if lanes:
+            drive(ensure_lanes(lanes), lambda step: execute(connection, step.query, step.rows, now))
+        execute(connection, "insert_plain", [{"rows": text}], now)
 
     return work
 
