@@ -175,6 +175,18 @@ async def test_a_lane_is_active_since_its_first_ready_job(world: World) -> None:
     assert lane.since == start
 
 
+async def test_lanes_that_somebody_knows_of_are_left_out(world: World) -> None:
+    lanes = [LANE._replace(tenant=f"tenant-{number}") for number in range(12)]
+    await world.store.enqueue([job for lane in lanes for job in new_jobs(2, lane)])
+    all_ = {active.lane: active for active in await world.store.active_lanes()}
+    for known in (lanes[:1], lanes[3:6], lanes[::2], lanes[1:], lanes):
+        found = await world.store.active_lanes({lane.id for lane in known})
+        assert {active.lane: active for active in found} == {
+            lane: active for lane, active in all_.items() if lane not in known
+        }
+    assert lanes_of(await world.store.active_lanes({LANE.id, 0, 2**63 - 1})) == set(lanes)
+
+
 async def test_an_empty_store_has_no_active_lanes(store: Store) -> None:
     assert await store.active_lanes() == []
 

@@ -73,9 +73,9 @@ select id, shard, fence, 0.5, null, 'half of it', now() from job where fence > 0
 """
 
 STATEMENTS = [
-    "claim", "settle_plain", "settle_succeeded", "settle_finish", "settle_return", "active_lanes", "promote", "lost",
-    "held", "read_many", "withdraw_finished", "due", "due_lanes", "promote_lanes", "late", "read_ended",
-    "request_cancel", "cancel_requests", "remember_effect", "report_progress", "read_progress",
+    "claim", "settle_plain", "settle_succeeded", "settle_finish", "settle_return", "active_lanes", "other_lanes",
+    "promote", "lost", "held", "read_many", "withdraw_finished", "due", "due_lanes", "promote_lanes", "late",
+    "read_ended", "request_cancel", "cancel_requests", "remember_effect", "report_progress", "read_progress",
     "due_schedules", "see_schedule", "trim_fires",
     "count_running", "amend_waiting", "count_ahead",
 ]  # fmt: skip
@@ -133,6 +133,8 @@ def parameters(connection: psycopg.Connection[Any], name: str) -> dict[str, Any]
     given["rows"] = json.dumps([{"id": job_id} for job_id in ids])
     if name in ("claim", "promote_lanes"):
         given["rows"] = json.dumps([Quota(lane, 20)._asdict() for lane in range(LANES)])
+    if name == "other_lanes":
+        given["lanes"] = json.dumps([3, 7, 8, LANES - 1])
     if name in ("settle_plain", "settle_succeeded"):
         given["fence"] = 1
         given["ids"] = f"{{{','.join(ids)}}}"

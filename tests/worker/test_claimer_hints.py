@@ -1,32 +1,107 @@
-"""Hints that come sooner than another look at all lanes is worth."""
+"""What a hint leads to: a look for lanes that are not in the view, or a guess where it comes too soon for that."""
+
+from collections.abc import Collection
 
 import pytest
 
 import fairlead
+from fairlead.control.audit import Operator
+from fairlead.control.pauses import pause
+from fairlead.core.model import ActiveLane, Claim
 from fairlead.worker import claimer as claiming
 from fairlead.worker.claimer import Claimer
 
 OWNER = "00000000-0000-7000-8000-000000000001"
+NEVER = 1e9
+
+
+class Scene:
+    """Two tenants, one with a backlog, and a claimer that has seen the backlog."""
+
+    def __init__(self) -> None:
+        self.app = fairlead.App("sqlite:///:memory:")
+        self.looks: list[int] = []  # how many lanes each one left out
+
+        @self.app.handler("work")
+        async def work() -> None: ...
+
+        @self.app.handler("other", pool="long")
+        async def other() -> None: ...
+
+        self.small, self.large = work.options(tenant="small"), work.options(tenant="large")
+        self.other = other
+
+    async def begin(self, monkeypatch: pytest.MonkeyPatch, small: int = 0) -> None:
+        store = await self.app.store()
+        active_lanes = store.active_lanes
+
+        async def counted(besides: Collection[int] = ()) -> list[ActiveLane]:
+            self.looks.append(len(besides))
+            return await active_lanes(besides)
+
+        monkeypatch.setattr(store, "active_lanes", counted)
+        monkeypatch.setattr(claiming, "THRIFTY", NEVER)
+        await self.large.enqueue_many([{}] * 40)
+        for _ in range(small):
+            await self.small.enqueue()
+        self.claimer = Claimer(store, OWNER, frozenset({"short"}), self.app.registry)
+        assert "large" in tenants(await self.claimer.take(6))
+        assert self.looks == [0]
+
+
+def tenants(claims: list[Claim]) -> set[str]:
+    return {claim.lane.tenant for claim in claims}
+
+
+async def test_after_a_hint_only_lanes_that_are_not_in_the_view_are_looked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    scene = Scene()
+    async with scene.app:
+        await scene.begin(monkeypatch)
+        await scene.small.enqueue()
+        assert tenants(await scene.claimer.take(2)) == {"large"}
+        scene.claimer.hint()
+        assert "small" in tenants(await scene.claimer.take(2))
+        assert scene.looks == [0, 1]
+
+
+async def test_lanes_of_others_and_closed_ones_are_looked_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(claiming, "PATIENT", 0)
+    monkeypatch.setattr(claiming, "CONTROLS_FRESH", 0.0)
+    scene = Scene()
+    async with scene.app:
+        await scene.begin(monkeypatch)
+        await scene.other.enqueue()
+        await scene.small.enqueue()
+        await pause(await scene.app.store(), "tenant", "small", Operator("me", "a test"))
+        for _ in range(2):
+            scene.claimer.hint()
+            assert tenants(await scene.claimer.take(2)) == {"large"}
+        assert scene.looks == [0, 1, 3]
+
+
+async def test_where_many_have_work_a_hint_leads_to_a_look_at_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(claiming, "MANY", 0)
+    monkeypatch.setattr(claiming, "PATIENT", 0)
+    scene = Scene()
+    async with scene.app:
+        await scene.begin(monkeypatch)
+        await scene.small.enqueue()
+        scene.claimer.hint()
+        assert "small" in tenants(await scene.claimer.take(2))
+        assert scene.looks == [0, 0]
 
 
 async def test_a_lane_that_had_work_lately_is_asked_again_after_a_hint(monkeypatch: pytest.MonkeyPatch) -> None:
     """Else the slots that are free just now all go to a tenant with a backlog, and are taken for long."""
-    monkeypatch.setattr(claiming, "PATIENT", 1e9)
-    monkeypatch.setattr(claiming, "THRIFTY", 1e9)
-    app = fairlead.App("sqlite:///:memory:")
-
-    @app.handler("work")
-    async def work() -> None: ...
-
-    async with app:
-        small, large = work.options(tenant="small"), work.options(tenant="large")
-        await small.enqueue()
-        await large.enqueue_many([{}] * 20)
-        claimer = Claimer(await app.store(), OWNER, frozenset({"short"}), app.registry)
-        assert {claim.lane.tenant for claim in await claimer.take(6)} == {"small", "large"}
-        assert {claim.lane.tenant for claim in await claimer.take(2)} == {"large"}
-        await small.enqueue()
-        assert {claim.lane.tenant for claim in await claimer.take(2)} == {"large"}
-        claimer.hint()
-        assert "small" in {claim.lane.tenant for claim in await claimer.take(2)}
-        assert {claim.lane.tenant for claim in await claimer.take(2)} == {"large"}
+    monkeypatch.setattr(claiming, "PATIENT", NEVER)
+    scene = Scene()
+    async with scene.app:
+        await scene.begin(monkeypatch, small=1)
+        scene.claimer.hint()
+        assert tenants(await scene.claimer.take(2)) == {"large"}
+        await scene.small.enqueue()
+        assert tenants(await scene.claimer.take(2)) == {"large"}
+        scene.claimer.hint()
+        assert "small" in tenants(await scene.claimer.take(2))
+        assert tenants(await scene.claimer.take(2)) == {"large"}
+        assert scene.looks == [0, 1]

@@ -67,8 +67,9 @@ class FairQueue:
         self._busy: set[Share] = set()
         self._pools: list[Share] = []
 
-    def __bool__(self) -> bool:
-        return bool(self._busy)
+    def __len__(self) -> int:
+        """How many tenants have work, in each pool."""
+        return len(self._busy)
 
     def differ(self, worker: str) -> None:
         """Choose other tenants than the other workers, of those whose turn is near; see core.share."""

@@ -159,8 +159,8 @@ class Store(ShareStore, LimitedStore, ServerRecords, ViewStore, CallbackStore, P
     def enqueue_within(self, connection: Any, jobs: Sequence[NewJob], door: "Door | None" = None) -> Any:
         """Store the jobs in the caller's own open transaction: answers, or an awaitable of them if it is async."""
 
-    async def active_lanes(self) -> list[ActiveLane]:
-        """The lanes that have ready jobs now."""
+    async def active_lanes(self, besides: Collection[int] = ()) -> list[ActiveLane]:
+        """The lanes that have ready jobs now, other than those `besides`, which cost nothing."""
 
     async def claim(self, quotas: Sequence[Quota], lease: Lease) -> list[Claim]:
         """Make the lease's owner the owner of up to the given number of jobs of each lane."""

@@ -3,7 +3,7 @@
 import json
 import sys
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from fairlead.core.late import Late
@@ -42,10 +42,13 @@ class RecordVerbs(ViewVerbs):
         super().__init__()
         self._lanes = KnownLanes()
 
-    async def active_lanes(self) -> list[ActiveLane]:
-        """The lanes that have ready jobs now."""
+    async def active_lanes(self, besides: Collection[int] = ()) -> list[ActiveLane]:
+        """The lanes that have ready jobs now, other than those."""
         self._lanes.trim()
-        found = await self._ask("active_lanes")
+        if besides:
+            found = await self._ask("other_lanes", lanes=json.dumps(list(besides)))
+        else:
+            found = await self._ask("active_lanes")
         await self._learn_lanes(row[0] for row in found)
         return [ActiveLane(self._lanes[row[0]], row[1]) for row in found]
 

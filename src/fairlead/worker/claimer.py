@@ -1,8 +1,9 @@
 """Which jobs to take next: the view of active lanes, the allocation, the claim.
 
-The view is read again when it is older than a fraction of a second, when a hint arrives, and when it has run empty.
-Lanes that were active lately are tried first after a hint, which saves a round trip when a quiet system gets a job, and
-are taken for active after one that comes too soon for another look: a slot may be free for a moment only.
+The view is read again when it is older than a fraction of a second, and when it has run empty. After a hint it is
+enough to look for lanes that are not in it, which costs little however busy the others are. Lanes that were active
+lately are tried first after a hint, which saves a round trip when a quiet system gets a job, and are taken for active
+after one that comes too soon for another look: a slot may be free for a moment only.
 
 The controls are read with the view; closed lanes are left out of it. Without a view they are at most a second old.
 Lanes behind a breaker that lets a few through are no part of the view either: they are claimed from with permits.
@@ -14,7 +15,7 @@ A job whose type, or whose payload version, this process does not know stays in 
 worker with reserved slots takes the jobs of its tenants only.
 
 Reading a view of thousands of lanes takes a while. It is read again no sooner than eighty times that later, and after a
-hint no sooner than nine times; what is claimed meanwhile keeps it right as far as it goes.
+hint no sooner than nine times, and then as a whole; what is claimed meanwhile keeps it right as far as it goes.
 """
 
 import time
@@ -43,6 +44,7 @@ from fairlead.worker.suspects import Suspects
 FRESH = 0.25
 THRIFTY = 80  # times what a view cost, it is used before it is read again
 PATIENT = 9  # and as often where there is something new
+MANY = 500  # tenants with work, beyond which looking for others is no cheaper than looking at all
 RECENT = 16
 CONTROLS_FRESH = 1.0
 LONG = 1.0  # seconds; what will probably take so long is told to the other workers at once
@@ -73,6 +75,9 @@ class Claimer:
         self._reserve = reserve
         self._read_at = 0.0
         self._read_for = 0.0
+        self._glanced_at = 0.0
+        self._glanced_for = 0.0
+        self._left_out: set[int] = set()  # lanes that had work at the last look, none of which is to be claimed
         self._recent: dict[int, ActiveLane] = {}
         self._hinted = False
         self._has_guessed = False  # which lanes the last hint was about
@@ -109,12 +114,13 @@ class Claimer:
             claims = await self._claim(self._recent_grants(free_slots))
             if claims:
                 return claims
-        for active in self.gate.reopened().values():
+        for lane_id, active in self.gate.reopened().items():
             self.queue.add(active)
+            self._left_out.discard(lane_id)
         if self._view_is_old():
             await self._look()
-        elif self._hinted and not self._has_guessed:
-            self._guess()
+        elif self._hinted:
+            await self._heed_hint()
         permitted = await self._claim_with_permits(free_slots) if self._behind_breakers else []
         return permitted or await self._claim_from_view(free_slots)
 
@@ -122,9 +128,17 @@ class Claimer:
         self._read_at = 0.0
 
     def _view_is_old(self) -> bool:
-        age = time.monotonic() - self._read_at
-        fresh = PATIENT * self._read_for if self._hinted else max(FRESH, THRIFTY * self._read_for)
+        age, fresh = time.monotonic() - self._read_at, max(FRESH, THRIFTY * self._read_for)
+        if self._hinted and len(self.queue) > MANY:
+            fresh = PATIENT * self._read_for
         return not self.queue or age > fresh
+
+    async def _heed_hint(self) -> None:
+        """Somebody may have got work: look who, unless that was done just now."""
+        if time.monotonic() - self._glanced_at > PATIENT * self._glanced_for and len(self.queue) <= MANY:
+            await self._glance()
+        elif not self._has_guessed:
+            self._guess()
 
     def _guess(self) -> None:
         """Those that had work lately may have some again; one that has not costs a claim little."""
@@ -157,14 +171,31 @@ class Claimer:
     async def _look(self) -> None:
         self._hinted = False
         began = time.monotonic()
-        ours = [active for active in await self._store.active_lanes() if self._is_ours(active.lane)]
+        found = await self._store.active_lanes()
+        ours = [active for active in found if self._is_ours(active.lane)]
         if ours:
             await self._control_view.refresh()
         gated = has_gates(self.controls) or bool(self._suspects)
-        self.queue.update(self.gate.admit(item for item in ours if not gated or self._passes(item.lane)).values())
+        admitted = self.gate.admit(item for item in ours if not gated or self._passes(item.lane))
+        self.queue.update(admitted.values())
+        self._left_out = {active.lane.id for active in found} - admitted.keys() if len(admitted) < len(found) else set()
         self._behind_breakers = [item for item in ours if self._awaits_permit(item.lane)] if gated else []
         self._read_at = time.monotonic()
         self._read_for = self._read_at - began
+
+    async def _glance(self) -> None:
+        """Look for lanes that are not in the view."""
+        self._hinted = False
+        began = time.monotonic()
+        await self._control_view.refresh(CONTROLS_FRESH)
+        known = {active.lane.id for active in self.queue.lanes()} | self._left_out
+        for active in await self._store.active_lanes(known):
+            if self._is_ours(active.lane) and self._is_open(active.lane):
+                self.queue.add(active)
+            else:
+                self._left_out.add(active.lane.id)
+        self._glanced_at = time.monotonic()
+        self._glanced_for = self._glanced_at - began
 
     def _follow_controls(self, kinds: frozenset[str]) -> None:
         if LIMIT in kinds:

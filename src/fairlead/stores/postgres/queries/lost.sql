@@ -1,24 +1,18 @@
--- Jumps from owner to owner along the index of running jobs, then looks only at the jobs of those whose lease is over.
-with recursive owners as (
-    (
-        select owner from job
-        where shard = :shard and state = 'running'
-        order by owner limit 1
-    )
+-- Looks only between the numbers of live workers: what these have run lately fills the index until it is vacuumed.
+with live as (
+    select id from worker where lease_until > now()
     union all
-    select following.owner
-    from owners
-    cross join lateral (
-        select owner from job
-        where shard = :shard and state = 'running' and owner > owners.owner
-        order by owner limit 1
-    ) as following
+    select null
+),
+gaps as (
+    select id as low, lead(id) over (order by id nulls first) as high from live
 )
 select
     job.id::text, job.lane, job.attempt, job.crashes, date_part('epoch', now() - job.created_at),
     job.state, job.fence, job.owner::text, job.lease::text,
     job.cancel_by, job.cancel_reason, job.cancel_grace, job.options
-from owners
-join job on job.shard = :shard and job.state = 'running' and job.owner = owners.owner
-where not exists (select from worker where worker.id = owners.owner and worker.lease_until > now())
+from gaps
+join job on job.shard = :shard and job.state = 'running'
+    and job.owner > coalesce(gaps.low, '00000000-0000-0000-0000-000000000000')
+    and job.owner < coalesce(gaps.high, 'ffffffff-ffff-ffff-ffff-ffffffffffff')
 limit :limit

@@ -1,0 +1,13 @@
+-- The same as active_lanes, without the given ones.
+with recursive active (lane) as (
+    select min(lane) from job where shard = :shard and state = 'ready'
+    union all
+    select (select min(lane) from job where shard = :shard and state = 'ready' and lane > active.lane)
+    from active
+    where active.lane is not null
+)
+select
+    active.lane,
+    (select min(ready_at) from job where shard = :shard and state = 'ready' and lane = active.lane)
+from active
+where active.lane is not null and active.lane not in (select value from json_each(:lanes))
