@@ -185,6 +185,38 @@ async def test_a_lock_of_another_process_is_waited_out(database: Database, path:
     assert await database.read(words) == ["a"]
 
 
+async def begun(database: Database) -> None:
+    """The line has taken up what was submitted to it."""
+    assert database._writer is not None
+    await asyncio.sleep(0)
+    while not database._writer._queue.empty():  # noqa: ASYNC110
+        await asyncio.sleep(0)
+
+
+async def test_who_comes_while_a_lock_is_waited_for_goes_along(database: Database, path: str) -> None:
+    def fail(connection: apsw.Connection, now: float) -> None:
+        raise ValueError("on purpose")
+
+    with hold_lock(path) as let_go:
+        first = asyncio.create_task(database.run(write("a")))
+        await begun(database)
+        assert await database.read(words) == []
+        others = [asyncio.create_task(database.run(write(word))) for word in "bc"]
+        await asyncio.sleep(0)
+        let_go()
+        assert len(set(await asyncio.gather(first, *others))) == 1
+    with hold_lock(path) as let_go:
+        first = asyncio.create_task(database.run(write("d")))
+        await begun(database)
+        failing = asyncio.create_task(database.run(fail))
+        await asyncio.sleep(0)
+        let_go()
+        await first
+        with pytest.raises(ValueError, match="on purpose"):
+            await failing
+    assert await database.read(words) == ["a", "b", "c", "d"]
+
+
 def test_a_lock_that_is_seldom_free_is_looked_at_often(path: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """One that writes all the time leaves it free for moments, which who looks every 100 ms misses for seconds."""
     waiting, holder = connections.connect(Address(path), create=True), apsw.Connection(path)

@@ -1,7 +1,8 @@
 """A line of works that wait for one thread, which alone uses one connection.
 
-Asynchronous and blocking callers stand in the same line. The thread takes all that wait, up to a bound, runs them in
-one transaction and answers each event loop once for the whole group: waking a loop costs more than most statements.
+Asynchronous and blocking callers stand in the same line. The thread takes all that wait, up to a bound, and who comes
+before it may write; it runs them in one transaction and answers each event loop once for the whole group: waking a loop
+costs more than most statements.
 """
 
 import asyncio
@@ -11,6 +12,7 @@ from collections import defaultdict
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
+from functools import partial
 from queue import Empty, SimpleQueue
 from typing import Any, NamedTuple
 
@@ -97,15 +99,18 @@ class Line(threading.Thread):
 
     def _serve(self, connection: apsw.Connection) -> None:
         transactions = self._transactions(connection)
-        while group := self._next_group():
-            moment = time.monotonic()
-            wanted = [request for request in group if not request.answer.cancelled()]
-            late = [request for request in wanted if request.latest < moment]
-            on_time = [request for request in wanted if request.latest >= moment]
-            answer_all(late, [Result(error=_too_late()) for _ in late])
-            if on_time:
-                answer_all(on_time, transactions.run([request.work for request in on_time]))
+        while (first := self._first()) is not None:
+            group = _on_time([first, *self._waiting(self._group - 1)])
+            if group:
+                answers = transactions.run([request.work for request in group], partial(self._join, group))
+                answer_all(group, answers)
                 self._after_group(connection)
+
+    def _join(self, group: list[Request]) -> list[Work]:
+        """Add who has come meanwhile to the group."""
+        joined = _on_time(self._waiting(self._group - len(group)))
+        group += joined
+        return [request.work for request in joined]
 
     def _refuse_rest(self) -> None:
         """Nobody waits for a line that has ended."""
@@ -116,20 +121,20 @@ class Line(threading.Thread):
                 if request is not None:
                     answer_all([request], [Result(error=_closed())])
 
-    def _next_group(self) -> list[Request]:
-        """What waits, at least one; empty when the line has ended."""
-        first = self._first()
-        group = [] if first is None else [first]
+    def _waiting(self, most: int) -> list[Request]:
+        """Who waits now."""
+        found: list[Request] = []
         with suppress(Empty):
-            while group and len(group) < self._group:
+            while len(found) < most:
                 following = self._queue.get_nowait()
                 if following is None:
                     self._queue.put(None)
                     break
-                group.append(following)
-        return group
+                found.append(following)
+        return found
 
     def _first(self) -> Request | None:
+        """Wait for the next one; None when the line has ended."""
         while True:
             try:
                 return self._queue.get(timeout=LOOK_AROUND)
@@ -138,6 +143,15 @@ class Line(threading.Thread):
                     with self._lock:
                         self._ended = True
                         self._queue.put(None)
+
+
+def _on_time(requests: Sequence[Request]) -> list[Request]:
+    """Those whose callers still wait; who waited too long is told so."""
+    moment = time.monotonic()
+    wanted = [request for request in requests if not request.answer.cancelled()]
+    late = [request for request in wanted if request.latest < moment]
+    answer_all(late, [Result(error=_too_late()) for _ in late])
+    return [request for request in wanted if request.latest >= moment]
 
 
 def answer_all(requests: Sequence[Request], results: Sequence[Result]) -> None:

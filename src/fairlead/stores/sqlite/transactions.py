@@ -1,5 +1,8 @@
 """Group commit: the works that wait together are written by one transaction, and so by one flush of the disk.
 
+Works that arrive while a transaction waits for its turn to write go along with it: where several processes write, it
+waits often, and a claim and a settlement of one worker share a flush then.
+
 Nobody gets an answer before the commit has succeeded. A work that fails undoes the whole transaction; then each work is
 run again alone, so that none suffers from another. A work must therefore be repeatable. (A savepoint for each would
 spare the repetition, but makes SQLite copy every page that the work changes.)
@@ -40,19 +43,23 @@ class Transactions:
         self._clock = clock
         self._check = check
 
-    def run(self, works: Sequence[Work]) -> list[Result]:
-        """The results, in order, after the commit; one that fails undoes the others, which are then run alone."""
+    def run(self, works: list[Work], arrived: Callable[[], Sequence[Work]] = list) -> list[Result]:
+        """The results, in order, after the commit; one that fails undoes the others, which are then run alone.
+
+        Works that have arrived when the transaction begins are appended to the others.
+        """
         try:
-            return self._together(works)
+            return self._together(works, arrived)
         except Exception as error:
             if len(works) > 1 and not isinstance(error, apsw.BusyError):
                 return [self.run([work])[0] for work in works]
             return [Result(error=self._explained(error)) for _ in works]
 
-    def _together(self, works: Sequence[Work]) -> list[Result]:
+    def _together(self, works: list[Work], arrived: Callable[[], Sequence[Work]]) -> list[Result]:
         self._check()
         retrying(lambda: self._connection.execute(self._begin))
         try:
+            works += arrived()
             now = self._clock()
             results = [Result(work(self._connection, now)) for work in works]
             self._connection.execute("COMMIT")
