@@ -15,7 +15,7 @@ from fairlead.core.model import Lane
 from fairlead.core.runtimes import RunCount, bucket_of
 from fairlead.core.waits import Waits
 
-SAMPLE = 1_000  # runs of which the buckets are counted, each for as many others, where more have ended
+SAMPLE = 250  # runs of which the buckets are counted, each for as many others, where more have ended
 
 
 class Usage(NamedTuple):
@@ -101,10 +101,12 @@ class Tally:
         ended = self.over.copy()
         self.over.clear()
         known: dict[int, LaneTally] = {}  # by the object: the jobs of many lanes come in turns
+        last = tally = None
         for lane, ran in ended:
-            tally = known.get(id(lane))
-            if tally is None:
-                tally = known[id(lane)] = self._of(lane)
+            if lane is not last or tally is None:
+                last, tally = lane, known.get(id(lane))
+                if tally is None:
+                    tally = known[id(lane)] = self._of(lane)
             tally.count += 1
             tally.seconds += ran
         each = 1 + len(ended) // SAMPLE

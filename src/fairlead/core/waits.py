@@ -8,7 +8,7 @@ from typing import NamedTuple, TypeVar
 
 from fairlead.core.runtimes import bucket_of, percentile
 
-SAMPLE = 1_000  # waits of which the buckets are counted, each for as many others, where more have begun at once
+SAMPLE = 250  # waits of which the buckets are counted, each for as many others, where more have begun at once
 MINUTE = 60
 
 Key = TypeVar("Key", str, int)
