@@ -209,7 +209,6 @@ class Worker:
             trouble.over()
             if claims:
                 self.slots.admit(claims)
-                await asyncio.sleep(0)
             elif self._claimer.is_held_back:
                 await _wait(self._freed, TICK)
             else:
@@ -227,8 +226,9 @@ class Worker:
         return wanted
 
     def _free(self) -> int:
+        """No more than there are slots in one claim, so that the next is on its way while these jobs run."""
         capacity = self.slots.capacity
-        return capacity + self._pace.allowance(capacity) - self.slots.taken
+        return min(capacity, capacity + self._pace.allowance(capacity) - self.slots.taken)
 
     async def _drain(self) -> None:
         """Finish what runs until the deadline, give back the rest without burning an attempt, leave the register."""
