@@ -9,6 +9,7 @@ from typing import Any, cast
 import pytest
 
 import fairlead
+from fairlead.client import gather
 from fairlead.client.gather import Gatherer
 from fairlead.client.wakeups import Waker
 from fairlead.core.model import Enqueued, NewJob
@@ -251,3 +252,27 @@ async def test_a_plain_batch_whose_answer_was_lost_is_not_stored_twice(
         assert len({job.id for job in jobs}) == 1_500
         assert sum((await store.count_jobs()).values()) == 1_501
         assert (await jobs[7].read()).payload == '{"number":7}'
+
+
+async def test_patience_begins_with_the_first_try_of_a_plain_batch(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(gather, "PATIENCE", 0.0)
+    tries: list[str] = []
+
+    class Away(SlowStore):
+        async def enqueue_plain(self, batch: PlainBatch, wake: Collection[str] = ()) -> None:
+            tries.append("plain")
+            raise StoreUnavailable("away")
+
+        async def enqueue(
+            self, jobs: Sequence[NewJob], again: bool = False, wake: Collection[str] = ()
+        ) -> list[Enqueued]:
+            tries.append("again")
+            raise StoreUnavailable("away")
+
+    gatherer, waker = gatherer_on(Away())
+    job = new_job()
+    with pytest.raises(StoreUnavailable):
+        async with aclosing(gatherer.submit_plain([PlainBatch(job.lane, [job.id], ["{}"])])) as stored:
+            _ = [batch async for batch in stored]
+    assert tries == ["plain"]
+    await waker.close()

@@ -19,7 +19,8 @@ class Scene:
     """Two tenants, one with a backlog, and a claimer that has seen the backlog."""
 
     def __init__(self) -> None:
-        self.app = fairlead.App("sqlite:///:memory:")
+        self.now = 1_000_000.0
+        self.app = fairlead.App("sqlite:///:memory:", clock=lambda: self.now)
         self.looks: list[int] = []  # how many lanes each one left out
 
         @self.app.handler("work")
@@ -28,7 +29,11 @@ class Scene:
         @self.app.handler("other", pool="long")
         async def other() -> None: ...
 
+        @self.app.handler("bounded", limit=fairlead.Limit("one", concurrent=1))
+        async def bounded() -> None: ...
+
         self.small, self.large = work.options(tenant="small"), work.options(tenant="large")
+        self.bounded = bounded
         self.other = other
 
     async def begin(self, monkeypatch: pytest.MonkeyPatch, small: int = 0) -> None:
@@ -105,3 +110,32 @@ async def test_a_lane_that_had_work_lately_is_asked_again_after_a_hint(monkeypat
         assert "small" in tenants(await scene.claimer.take(2))
         assert tenants(await scene.claimer.take(2)) == {"large"}
         assert scene.looks == [0, 1]
+
+
+async def test_a_lane_that_a_limit_keeps_back_is_remembered_for_when_there_is_room(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(claiming, "PATIENT", 0)
+    scene = Scene()
+    async with scene.app:
+        await scene.bounded.options(tenant="first").enqueue_many([{}] * 5)
+        await scene.begin(monkeypatch)
+        await scene.bounded.options(tenant="second").enqueue()
+        scene.claimer.hint()
+        await scene.claimer.take(2)
+        assert scene.looks == [0, 2]
+        kept = {active.lane.tenant for active in scene.claimer.gate.aside.values()}
+        assert kept == {"first", "second"}
+
+
+async def test_a_job_that_was_committed_late_is_found_after_a_hint(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its transaction began before that of jobs that were claimed meanwhile."""
+    scene = Scene()
+    async with scene.app:
+        await scene.begin(monkeypatch)
+        scene.now -= claiming.LATE / 2
+        late = await scene.large.enqueue()
+        scene.now += claiming.LATE / 2
+        assert late.id not in {claim.id for claim in await scene.claimer.take(2)}
+        scene.claimer.hint()
+        assert late.id in {claim.id for claim in await scene.claimer.take(2)}

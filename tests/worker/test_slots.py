@@ -2,7 +2,7 @@
 
 import asyncio
 import gc
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Sequence
 from contextvars import ContextVar
 from typing import Any
 
@@ -10,6 +10,7 @@ import pytest
 
 import fairlead
 from fairlead.core.model import Claim, Outcome
+from fairlead.core.settle import Relief
 from fairlead.handlers.spec import HandlerSpec
 from fairlead.worker.running import Running
 from tests.worker.support import until
@@ -151,3 +152,30 @@ async def test_a_defect_in_the_middle_of_turns_keeps_nobody_else_waiting(monkeyp
         desk.tasks.clear()
         gc.collect()
         await until(lambda: len(told) == 1)
+
+
+async def test_what_went_well_before_a_failure_is_counted_before_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else a type would seem to fail always, whose runs fail now and then."""
+    desk, counted = Desk(), [0]
+    async with desk.app, desk.app.worker(concurrency=50) as worker:
+        await warm(desk)
+        health = worker.slots._health
+        ended, ended_well = health.ended, health.ended_well
+        before: list[int] = []
+
+        def note_failure(claim: Claim, outcome: Outcome) -> Relief | None:
+            before.append(counted[0])
+            return ended(claim, outcome)
+
+        def note_success(claims: Sequence[Claim]) -> None:
+            counted[0] += len(claims)
+            ended_well(claims)
+
+        monkeypatch.setattr(health, "ended", note_failure)
+        monkeypatch.setattr(health, "ended_well", note_success)
+        jobs = await desk.submit(*[*["nothing"] * 9, "fail"] * 4)
+        for number, job in enumerate(jobs):
+            if number % 10 < 9:
+                assert await job.wait(10) == number
+        await until(lambda: len(before) == 4)
+        assert before == [9, 18, 27, 36]

@@ -92,12 +92,14 @@ class Gatherer:
 
     async def _store_plain(self, batch: PlainBatch) -> None:
         """The same for jobs that nothing is special about."""
-        wanted = frozenset({batch.lane.pool})
+        wanted, give_up = frozenset({batch.lane.pool}), time.monotonic() + PATIENCE
         due = self._waker.due(wanted)
         try:
             await self._store.enqueue_plain(batch, due)
         except StoreUnavailable:
-            await store_patiently(self._store, batch.jobs(), due, again=True)
+            if time.monotonic() > give_up:
+                raise
+            await store_patiently(self._store, batch.jobs(), due, give_up)
         self._waker.wake(wanted - due)
 
     def _next_batch(self) -> list[_Waiting]:
@@ -166,10 +168,11 @@ async def _next(under_way: deque[tuple[Batch, asyncio.Task[Answer]]]) -> tuple[B
 
 
 async def store_patiently(
-    store: Store, jobs: Sequence[NewJob], wake: frozenset[str] = frozenset(), again: bool = False
+    store: Store, jobs: Sequence[NewJob], wake: frozenset[str] = frozenset(), tried_until: float | None = None
 ) -> list[Enqueued]:
-    """Enqueue, repeating with the same ids while the store is away."""
-    give_up = time.monotonic() + PATIENCE
+    """Enqueue, repeating with the same ids while the store is away; `tried_until` if they may be there already."""
+    again = tried_until is not None
+    give_up = time.monotonic() + PATIENCE if tried_until is None else tried_until
     pause = 0.05
     while True:
         try:

@@ -44,6 +44,7 @@ from fairlead.worker.suspects import Suspects
 FRESH = 0.25
 THRIFTY = 80  # times what a view cost, it is used before it is read again
 PATIENT = 9  # and as often where there is something new
+LATE = 0.1  # seconds; by so much later than others a job may be committed and is found after the next hint
 MANY = 500  # tenants with work, beyond which looking for others is no cheaper than looking at all
 RECENT = 16
 CONTROLS_FRESH = 1.0
@@ -77,6 +78,7 @@ class Claimer:
         self._read_for = 0.0
         self._glanced_at = 0.0
         self._glanced_for = 0.0
+        self._look_back = 0.0  # seconds before what was claimed last, for jobs that were committed late
         self._left_out: set[int] = set()  # lanes that had work at the last look, none of which is to be claimed
         self._recent: dict[int, ActiveLane] = {}
         self._hinted = False
@@ -98,7 +100,7 @@ class Claimer:
         self.is_held_back = False  # there is work that waits for room in its pool, not for a slot
 
     def hint(self) -> None:
-        """There may be new work: do not trust the view."""
+        """There may be new work, in lanes that are not in the view or since it was read."""
         self._hinted, self._has_guessed = True, False
 
     def hint_controls(self) -> None:
@@ -188,14 +190,25 @@ class Claimer:
         self._hinted = False
         began = time.monotonic()
         await self._control_view.refresh(CONTROLS_FRESH)
-        known = {active.lane.id for active in self.queue.lanes()} | self._left_out
+        known = {active.lane.id for active in self.queue.lanes()} | self._left_out | self.gate.aside.keys()
         for active in await self._store.active_lanes(known):
-            if self._is_ours(active.lane) and self._is_open(active.lane):
-                self.queue.add(active)
-            else:
-                self._left_out.add(active.lane.id)
+            self._place(active)
+        self._look_back = LATE
         self._glanced_at = time.monotonic()
         self._glanced_for = self._glanced_at - began
+
+    def _place(self, active: ActiveLane) -> None:
+        """Put a lane that has got work where a look at all lanes would put it."""
+        lane = active.lane
+        ours = self._is_ours(lane)
+        if ours and self._is_open(lane):
+            self.queue.add(active)
+            return
+        self._left_out.add(lane.id)
+        if ours and self._passes(lane):
+            self.gate.aside[lane.id] = active
+        elif ours and self._awaits_permit(lane):
+            self._behind_breakers.append(active)
 
     def _follow_controls(self, kinds: frozenset[str]) -> None:
         if LIMIT in kinds:
@@ -269,7 +282,8 @@ class Claimer:
 
     async def _pop(self, grants: list[Grant]) -> list[Claim]:
         """Claim what was granted, as far as limits allow."""
-        quotas = [Quota(grant.lane.id, grant.most, grant.since) for grant in grants]
+        back, self._look_back = self._look_back, 0.0
+        quotas = [Quota(grant.lane.id, grant.most, grant.since - back) for grant in grants]
         if self.gate.rules.any:
             return await self._claim_by_limits(quotas, {grant.lane.id: grant.lane for grant in grants})
         return await self._claim_plain(quotas)

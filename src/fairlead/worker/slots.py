@@ -209,7 +209,9 @@ class Slots:
                 if outcome.ending is SUCCEEDED and outcome.stored is None and not self._telemetry:
                     well.append((claim, outcome.result))
                     ended.append((lane, now - started))
-                else:
+                else:  # what went well before it counts before it
+                    self._end_well(well, ended)
+                    well, ended = [], []
                     self._end(running, outcome)
             return None
         finally:
