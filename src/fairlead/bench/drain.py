@@ -61,7 +61,7 @@ async def drain(
     """Enqueue jobs, then time workers from the first claim to the last settlement; the best process count wins."""
     url = await fresh(place)
     choices = {"jobs": jobs, "processes": list(processes), "concurrency": concurrency, "limit": limit, **mix.facts()}
-    sizes = {"enqueue_batch": BATCH, "claim_batch": f"up to {concurrency}", "settle_batch": f"up to {GROUP}"}
+    sizes = {"enqueue_batch": BATCH, "claim_batch": f"up to {2 * concurrency}", "settle_batch": f"up to {GROUP}"}
     setup = await describe(url, **choices, **sizes)
     floor = await measure_floor(url, "drain", jobs, mix.stored())
     found = [await _drain_with(place, count, jobs, concurrency, mix, memory, limit) for count in processes]

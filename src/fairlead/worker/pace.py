@@ -1,13 +1,15 @@
 """How many jobs beyond the free slots may be claimed, because they will start within moments anyway.
 
 They bridge the time that the next claim takes. More would only wait here instead of in the store, where a job that
-comes later may still go first because it is its tenant's turn.
+comes later may still go first because it is its tenant's turn. Those that do not start soon after all are given back
+(worker.slots).
 """
 
 import time
 
 SOON = 0.1  # seconds, at most
 SOONEST = 0.01
+MOST = 3  # times as many as there are slots
 CLAIMS = 3  # as many as pass while the jobs claimed ahead find their slots
 KEPT = 0.8  # of the average, at each new claim
 SPAN = 0.5
@@ -31,9 +33,9 @@ class Pace:
         self._claim = KEPT * self._claim + (1 - KEPT) * seconds
 
     def allowance(self, slots: int) -> int:
-        """How many more jobs are sure to find a slot soon; never more than there are slots."""
+        """How many more jobs are sure to find a slot soon."""
         now = time.monotonic()
         span = now - self._since
         if span > SPAN:
             self._rate, self._ended, self._since = self._ended / span, 0, now
-        return min(slots, int(self._rate * min(SOON, max(SOONEST, CLAIMS * self._claim))))
+        return min(MOST * slots, int(self._rate * min(SOON, max(SOONEST, CLAIMS * self._claim))))

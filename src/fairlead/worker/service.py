@@ -226,9 +226,10 @@ class Worker:
         return wanted
 
     def _free(self) -> int:
-        """No more than there are slots in one claim, so that the next is on its way while these jobs run."""
+        """No more than half of what is allowed in one claim, so that the next is on its way while these jobs run."""
         capacity = self.slots.capacity
-        return min(capacity, capacity + self._pace.allowance(capacity) - self.slots.taken)
+        allowed = capacity + self._pace.allowance(capacity)
+        return min(allowed - self.slots.taken, max(capacity, allowed // 2))
 
     async def _drain(self) -> None:
         """Finish what runs until the deadline, give back the rest without burning an attempt, leave the register."""
@@ -276,6 +277,7 @@ class Worker:
             await asyncio.sleep(TICK)
             now = time.monotonic()
             self.slots.stop_overdue(now)
+            self.slots.give_back_late(now)
             self._look_for_wear()
             if self._clock.over():
                 self._alert()

@@ -28,6 +28,7 @@ from fairlead.worker.running import Running
 from fairlead.worker.settler import Settler
 from fairlead.worker.terms import Terms
 
+PATIENCE = 2.0  # seconds within which jobs that were claimed ahead should start
 SPELL = 0.005  # seconds after which runs that take turns let the rest of the worker have a turn
 ANY = Policies()
 SUCCEEDED = Ending.SUCCEEDED
@@ -69,6 +70,8 @@ class Slots:
         self._quick: dict[str, HandlerSpec] = {}  # types whose last run did not wait
         self._shared: asyncio.Task[None] | None = None  # in which quick runs take turns
         self._ended = 0  # since somebody was told that slots are free
+        self._begun = 0  # since somebody looked whether those that wait start soon
+        self._looked_at = time.monotonic()
         self._loop = asyncio.get_running_loop()
 
     @property
@@ -125,8 +128,19 @@ class Slots:
 
     def release_waiting(self) -> None:
         """Give back the jobs that have not started."""
-        while self.waiting:
-            self._settle(self.waiting.popleft(), Outcome(Ending.RELEASED), ANY)
+        self._release(len(self.waiting))
+
+    def give_back_late(self, now: float) -> None:
+        """Give back the jobs claimed ahead that will not start soon at the present pace, for others to take."""
+        if now - self._looked_at < PATIENCE:
+            return
+        begun, self._begun, self._looked_at = self._begun, 0, now
+        self._release(min(len(self.waiting), self.taken - self.capacity - begun))
+
+    def _release(self, count: int) -> None:
+        """Give back so many of those that wait, the last ones first."""
+        for _ in range(count):
+            self._settle(self.waiting.pop(), Outcome(Ending.RELEASED), ANY)
 
     def stop_all(self, reason: Ending) -> None:
         """Stop every handler."""
@@ -273,6 +287,7 @@ class Slots:
     def _begin(self, running: Running) -> Outcome | Waiting[Outcome]:
         """Run a job up to where it waits for the first time."""
         claim = running.claim
+        self._begun += 1
         if self._telemetry:
             waited = max(0.0, time.time() - claim.ready_at)
             self._telemetry.emit(JobStarted(claim.id, claim.lane.type, claim.lane.tenant, claim.attempt, waited))
