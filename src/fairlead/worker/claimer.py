@@ -44,7 +44,7 @@ from fairlead.worker.suspects import Suspects
 FRESH = 0.25
 THRIFTY = 80  # times what a view cost, it is used before it is read again
 PATIENT = 9  # and as often where there is something new
-LATE = 0.1  # seconds; by so much later than others a job may be committed and is found after the next hint
+LATE = 0.03  # seconds; by so much later than others a job may be committed and is found after the next hint
 MANY = 500  # tenants with work, beyond which looking for others is no cheaper than looking at all
 RECENT = 16
 CONTROLS_FRESH = 1.0
