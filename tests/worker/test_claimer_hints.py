@@ -139,3 +139,17 @@ async def test_a_job_that_was_committed_late_is_found_after_a_hint(monkeypatch: 
         assert late.id not in {claim.id for claim in await scene.claimer.take(2)}
         scene.claimer.hint()
         assert late.id in {claim.id for claim in await scene.claimer.take(2)}
+
+
+async def test_others_are_told_at_once_of_long_jobs_but_not_of_guesses(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A guess is mostly too long, and soon put right; what others were told raises the floors of all meanwhile."""
+    scene, told = Scene(), list[str]()
+    async with scene.app:
+        await scene.begin(monkeypatch)
+        scene.claimer.on_long_jobs = lambda: told.append("long")
+        await scene.claimer.take(2)
+        assert told == []
+        scene.claimer.tally.ended((await scene.claimer.take(1))[0].lane, 5.0)
+        scene.claimer.tally.settle([])
+        await scene.claimer.take(2)
+        assert told == ["long"]

@@ -4,7 +4,8 @@ Three rhythms, none of them in the way of a claim. Every quarter of a second wha
 charged, in memory; and sooner when runs end of which nobody knew how long they take, since until then their tenant has
 paid for a careful guess and its next job waits for its turn. Every half second charges are exchanged through the store,
 and at once when long jobs were begun, since other workers should know before they choose. Every few seconds what was
-delivered goes to the ledger. The last two wait longer where they cost more than a hundredth of the time, as with
+delivered goes to the ledger. None of them begins at once, so that nobody is told of guesses about the first jobs, which
+are put right within moments. The last two wait longer where they cost more than a hundredth of the time, as with
 thousands of tenants. The first does not: it costs more the more jobs have ended, so waiting would spare nothing, and
 what has ended would pile up.
 
@@ -149,17 +150,17 @@ async def _repeat(
     act: Callable[[], Awaitable[None]], every: float, thrift: int, hurry: asyncio.Event | None = None
 ) -> None:
     """Do it again and again; what takes long is done less often, and one who is in a hurry waits but a moment."""
-    hurry = hurry or asyncio.Event()
+    hurry, took = hurry or asyncio.Event(), 0.0
     while True:
-        began = time.monotonic()
-        await _attempt(act)
-        took = time.monotonic() - began
         least, pause = max(AT_MOST_EVERY, HASTE * took), max(every, thrift * took)
         await asyncio.sleep(least)
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(pause - least):
                 await hurry.wait()
         hurry.clear()
+        began = time.monotonic()
+        await _attempt(act)
+        took = time.monotonic() - began
 
 
 async def _attempt(act: Callable[[], Awaitable[None]]) -> None:

@@ -332,7 +332,8 @@ class Claimer:
         self.queue.give_back_all(rests)
         for grant, _ in rests:
             self.queue.drop(grant.lane)
-        if any(grant.cost >= LONG for grant in grants) and claims:
+        guesses = self.tally.guessed  # wait for the next exchange: they are mostly too long, and soon put right
+        if claims and any(grant.cost >= LONG and grant.lane.type not in guesses for grant in grants):
             self.on_long_jobs()
         lately = [(grant.lane, taken[grant.lane.id][1]) for grant in grants[-RECENT:] if grant.lane.id in taken]
         self._remember([ActiveLane(lane, last) for lane, last in lately])
