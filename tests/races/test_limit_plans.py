@@ -63,7 +63,7 @@ def connection(loaded: str) -> Iterator[psycopg.Connection[Any]]:
 def test_the_backlog_of_a_full_limit_is_not_read(connection: psycopg.Connection[Any], name: str) -> None:
     owner, lease = new_lease()
     wanted = json.dumps([Quota(OPEN, RUNNING)._asdict()])
-    given = {"shard": SHARD, "rows": wanted, "owner": owner, "lease": lease}
+    given = {"shard": SHARD, "rows": wanted, "owner": owner, "lease": lease, "lanes": "[]"}
     statement = f"explain (analyze, buffers, format json) {query(name)}"
     found = connection.execute(statement.encode(), given).fetchone()
     assert found is not None

@@ -73,7 +73,7 @@ select id, shard, fence, 0.5, null, 'half of it', now() from job where fence > 0
 """
 
 STATEMENTS = [
-    "claim", "settle_plain", "settle_succeeded", "settle_finish", "settle_return", "active_lanes", "other_lanes",
+    "claim", "settle_plain", "settle_succeeded", "settle_finish", "settle_return", "active_lanes",
     "promote", "lost", "held", "read_many", "withdraw_finished", "due", "due_lanes", "promote_lanes", "late",
     "read_ended", "request_cancel", "cancel_requests", "remember_effect", "report_progress", "read_progress",
     "due_schedules", "see_schedule", "trim_fires",
@@ -133,7 +133,7 @@ def parameters(connection: psycopg.Connection[Any], name: str) -> dict[str, Any]
     given["rows"] = json.dumps([{"id": job_id} for job_id in ids])
     if name in ("claim", "promote_lanes"):
         given["rows"] = json.dumps([Quota(lane, 20)._asdict() for lane in range(LANES)])
-    if name == "other_lanes":
+    if name == "active_lanes":
         given["lanes"] = json.dumps([3, 7, 8, LANES - 1])
     if name in ("settle_plain", "settle_succeeded"):
         given["fence"] = 1

@@ -45,10 +45,7 @@ class RecordVerbs(ViewVerbs):
     async def active_lanes(self, besides: Collection[int] = ()) -> list[ActiveLane]:
         """The lanes that have ready jobs now, other than those."""
         self._lanes.trim()
-        if besides:
-            found = await self._ask("other_lanes", lanes=json.dumps(list(besides)))
-        else:
-            found = await self._ask("active_lanes")
+        found = await self._ask("active_lanes", lanes=json.dumps(list(besides)))
         await self._learn_lanes(row[0] for row in found)
         return [ActiveLane(self._lanes[row[0]], row[1]) for row in found]
 

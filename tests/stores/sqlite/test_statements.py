@@ -10,7 +10,7 @@ from fairlead.stores.sqlite.connection import query
 from fairlead.stores.sqlite.migrate import apply_missing
 
 HOT = [
-    "active_lanes", "other_lanes", "claim", "pick", "settle_succeeded", "held_succeeded", "remove_succeeded",
+    "active_lanes", "claim", "pick", "settle_succeeded", "held_succeeded", "remove_succeeded",
     "settle_plain", "held_plain", "remove_plain", "insert_plain", "held",
     "insert_jobs", "lost", "promote", "prunable", "prune_attempts",
     "prune_history", "read_attempts", "read_many", "read_keys", "read_lanes", "renew", "reserve_keys", "settle_finish",

@@ -1,4 +1,5 @@
--- Jumps from lane to lane along the index of ready jobs: the cost is that of the active lanes, not of the jobs.
+-- Jumps from lane to lane along the index of ready jobs: the cost is that of the active lanes, not of the jobs. The given
+-- lanes are left out.
 with recursive active (lane) as (
     select min(lane) from job where shard = :shard and state = 'ready'
     union all
@@ -10,4 +11,4 @@ select
     active.lane,
     (select min(ready_at) from job where shard = :shard and state = 'ready' and lane = active.lane)
 from active
-where active.lane is not null
+where active.lane is not null and active.lane not in (select value from json_each(:lanes))
