@@ -1,11 +1,8 @@
-"""What a worker claims ahead, and in which order that starts."""
-
-import time
+"""In which order what was claimed ahead starts."""
 
 import pytest
 
 from fairlead.core.model import Claim, Lane, Lease, Priority
-from fairlead.worker.pace import MOST, Pace
 from fairlead.worker.slots import in_turns
 
 
@@ -26,19 +23,3 @@ def claim(name: str) -> Claim:
 )
 def test_tenants_take_turns_and_each_keeps_its_order(given: str, expected: str) -> None:
     assert [item.id for item in in_turns([claim(name) for name in given.split()])] == expected.split()
-
-
-@pytest.mark.parametrize(("takes", "ahead"), [(0.0001, 10), (0.02, 60), (5.0, 100)])
-def test_as_much_is_claimed_ahead_as_ends_in_the_time_of_a_few_claims(
-    monkeypatch: pytest.MonkeyPatch, takes: float, ahead: int
-) -> None:
-    now = 100.0
-    monkeypatch.setattr(time, "monotonic", lambda: now)
-    found = Pace()
-    for _ in range(100):
-        found.claimed(takes)
-    for _ in range(1000):
-        found.ended()
-    now += 1.0
-    assert found.allowance(slots=500) == pytest.approx(ahead, abs=1)
-    assert found.allowance(slots=2) == MOST * 2

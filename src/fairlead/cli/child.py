@@ -14,7 +14,7 @@ from fairlead.wiring import make_store
 from fairlead.worker.child import SupervisorLink, run_child
 from fairlead.worker.service import Worker
 
-SWITCH_EVERY = 0.0003
+SWITCH_EVERY = 0.0001
 
 
 async def work(app: App, concurrency: int, pools: tuple[str, ...], reserve: tuple[str, ...]) -> int:
@@ -41,7 +41,7 @@ def _spare_the_collector() -> None:
 
 
 def _switch_soon() -> None:
-    """Let a thread that needs the interpreter have it within a third of a millisecond.
+    """Let a thread that needs the interpreter have it within a tenth of a millisecond.
 
     That of SQLite needs it between two statements, when it holds the lock for which all other processes wait; handlers
     in threads that compute keep the event loop from it as long.

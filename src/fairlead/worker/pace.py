@@ -12,16 +12,19 @@ SOONEST = 0.01
 MOST = 3  # times as many as there are slots
 CLAIMS = 3  # as many as pass while the jobs claimed ahead find their slots
 KEPT = 0.8  # of the average, at each new claim
-SPAN = 0.5
+SPAN = 0.1  # seconds over which the rate is taken
 
 
 class Pace:
-    """The rate at which jobs end, and what a claim takes, over the last moments."""
+    """The rate at which jobs end, and what a claim takes, over the last moments.
+
+    Of the last two spans the slower one counts: jobs that started together may end together once.
+    """
 
     def __init__(self) -> None:
         self._since = time.monotonic()
         self._ended = 0
-        self._rate = 0.0
+        self._rates = (0.0, 0.0)  # of the last two spans
         self._claim = SOON / CLAIMS
 
     def ended(self, jobs: int = 1) -> None:
@@ -37,5 +40,6 @@ class Pace:
         now = time.monotonic()
         span = now - self._since
         if span > SPAN:
-            self._rate, self._ended, self._since = self._ended / span, 0, now
-        return min(MOST * slots, int(self._rate * min(SOON, max(SOONEST, CLAIMS * self._claim))))
+            self._rates = (self._rates[1], self._ended / span)
+            self._ended, self._since = 0, now
+        return min(MOST * slots, int(min(self._rates) * min(SOON, max(SOONEST, CLAIMS * self._claim))))

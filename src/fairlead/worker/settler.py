@@ -1,5 +1,6 @@
-"""Settlements leave in groups: while one is on its way, the next collects.
+"""Settlements leave in groups: while two are on their way, the next collects.
 
+With two, a store that takes them one after the other has the next at hand when it has done with one.
 When the store is away, settlements wait here in order and are tried again; the lease decides how long that makes sense.
 A settlement that the store does not accept was overtaken by another owner: it is counted and forgotten.
 """
@@ -17,6 +18,7 @@ from fairlead.worker.progress import ProgressBook
 from fairlead.worker.trouble import Trouble
 
 GROUP = 1_000
+ABREAST = 2  # groups that are on their way at once
 
 Value = TypeVar("Value")
 
@@ -36,7 +38,7 @@ class Settler:
         self._telemetry = telemetry
         self._on_settled = on_settled
         self._waiting: list[Settlement] = []
-        self._sending: list[Settlement] = []
+        self._sending = 0  # settlements that are on their way
         self._arrived = asyncio.Event()
         self._empty = asyncio.Event()
         self._empty.set()
@@ -45,7 +47,7 @@ class Settler:
     @property
     def backlog(self) -> int:
         """How many settlements are not stored yet."""
-        return len(self._waiting) + len(self._sending)
+        return len(self._waiting) + self._sending
 
     def add(self, settlements: list[Settlement]) -> None:
         """Take settlements over."""
@@ -56,14 +58,21 @@ class Settler:
 
     async def run(self) -> None:
         """Send what arrives, until cancelled."""
+        async with asyncio.TaskGroup() as senders:
+            for _ in range(ABREAST):
+                senders.create_task(self._send_groups(), name="fairlead-settle")
+
+    async def _send_groups(self) -> None:
         while True:
             await self._arrived.wait()
             while self._waiting:
-                self._sending, self._waiting = self._waiting[:GROUP], self._waiting[GROUP:]
-                await self._send(self._sending)
-                self._sending = []
+                group, self._waiting = self._waiting[:GROUP], self._waiting[GROUP:]
+                self._sending += len(group)
+                await self._send(group)
+                self._sending -= len(group)
             self._arrived.clear()
-            self._empty.set()
+            if not self._sending:
+                self._empty.set()
 
     async def flushed(self) -> None:
         """Wait until everything is stored."""

@@ -17,6 +17,7 @@ import pytest
 
 from fairlead.errors import StoreRefused, StoreUnavailable
 from fairlead.stores.sqlite import connection as connections
+from fairlead.stores.sqlite import transactions
 from fairlead.stores.sqlite.address import Address
 from fairlead.stores.sqlite.database import Database, wal_bytes
 
@@ -27,8 +28,9 @@ def path(tmp_path: Path) -> str:
 
 
 @pytest.fixture
-async def database(path: str) -> AsyncIterator[Database]:
-    """A database with a table, whose clock counts transactions."""
+async def database(path: str, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Database]:
+    """A database with a table, whose clock counts transactions; what comes while one is written waits for the next."""
+    monkeypatch.setattr(transactions, "JOIN_WITHIN", 0.0)
     ticks = itertools.count()
     opened = Database(Address(path), clock=lambda: float(next(ticks)))
     opened.open(create=True)
@@ -73,6 +75,39 @@ async def test_works_that_wait_together_share_one_transaction(database: Database
     gate.released.set()
     began, *times = await asyncio.gather(first, *others)
     assert times == [began + 1] * 3
+
+
+async def test_who_comes_soon_after_a_transaction_has_begun_goes_along(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(transactions, "JOIN_WITHIN", 60.0)
+    gate = Gate()
+    first = asyncio.create_task(database.run(gate))
+    await gate.reached()
+    others = [asyncio.create_task(database.run(write(word))) for word in "abc"]
+    await asyncio.sleep(0)
+    gate.released.set()
+    began, *times = await asyncio.gather(first, *others)
+    assert times == [began] * 3
+    assert await database.read(words) == ["a", "b", "c"]
+
+
+async def test_who_goes_along_and_fails_takes_nothing_of_the_others_with_it(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(connection: apsw.Connection, now: float) -> None:
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(transactions, "JOIN_WITHIN", 60.0)
+    gate = Gate()
+    first = asyncio.create_task(database.run(gate))
+    await gate.reached()
+    tasks = [asyncio.create_task(database.run(work)) for work in (write("a"), fail, write("b"))]
+    await asyncio.sleep(0)
+    gate.released.set()
+    _, *results = await asyncio.gather(first, *tasks, return_exceptions=True)
+    assert isinstance(results[1], ZeroDivisionError)
+    assert await database.read(words) == ["a", "b"]
 
 
 async def test_nobody_gets_an_answer_before_the_commit(database: Database) -> None:

@@ -1,13 +1,15 @@
 """Group commit: the works that wait together are written by one transaction, and so by one flush of the disk.
 
-Works that arrive while a transaction waits for its turn to write go along with it: where several processes write, it
-waits often, and a claim and a settlement of one worker share a flush then.
+Works that arrive while a transaction waits for its turn to write, or in the first milliseconds in which it writes, go
+along with it: a claim and a settlement of one worker share a flush then. What comes later is the next transaction,
+which begins at once.
 
 Nobody gets an answer before the commit has succeeded. A work that fails undoes the whole transaction; then each work is
 run again alone, so that none suffers from another. A work must therefore be repeatable. (A savepoint for each would
 spare the repetition, but makes SQLite copy every page that the work changes.)
 """
 
+import time
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
@@ -15,6 +17,8 @@ import apsw
 
 from fairlead.errors import FairleadError
 from fairlead.stores.sqlite.connection import explain, retrying
+
+JOIN_WITHIN = 0.005  # seconds since it began to write
 
 Work = Callable[[apsw.Connection, float], Any]
 
@@ -46,7 +50,7 @@ class Transactions:
     def run(self, works: list[Work], arrived: Callable[[], Sequence[Work]] = list) -> list[Result]:
         """The results, in order, after the commit; one that fails undoes the others, which are then run alone.
 
-        Works that have arrived when the transaction begins are appended to the others.
+        Works that arrive until the transaction begins, and soon after, are appended to the others.
         """
         try:
             return self._together(works, arrived)
@@ -59,14 +63,22 @@ class Transactions:
         self._check()
         retrying(lambda: self._connection.execute(self._begin))
         try:
-            works += arrived()
-            now = self._clock()
-            results = [Result(work(self._connection, now)) for work in works]
+            results = self._perform(works, arrived)
             self._connection.execute("COMMIT")
             return results
         finally:
             if self._connection.in_transaction:
                 self._connection.execute("ROLLBACK")
+
+    def _perform(self, works: list[Work], arrived: Callable[[], Sequence[Work]]) -> list[Result]:
+        now, until = self._clock(), time.monotonic() + JOIN_WITHIN
+        results: list[Result] = []
+        works += arrived()
+        while len(results) < len(works):
+            results += [Result(work(self._connection, now)) for work in works[len(results) :]]
+            if time.monotonic() < until:
+                works += arrived()
+        return results
 
     def _explained(self, error: Exception) -> Exception:
         if not isinstance(error, apsw.Error | FairleadError):

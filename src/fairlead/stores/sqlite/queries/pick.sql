@@ -7,7 +7,7 @@ from (
             from (
                 select place from job
                 where shard = :shard and lane = quota.value ->> 0 and state = 'ready' and ready_at >= quota.value ->> 1
-                order by ready_at, id
+                order by ready_at, place
                 limit :most
             )
         ) as places

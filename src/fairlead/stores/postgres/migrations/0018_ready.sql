@@ -1,0 +1,1 @@
+-- SQLite's index of ready jobs becomes narrower. PostgreSQL's rows have no place that lasts: its index keeps the ids.

@@ -1,0 +1,57 @@
+"""How many jobs are claimed ahead: by the rate at which they end, and by what a claim takes."""
+
+import pytest
+
+from fairlead.worker import pace
+from fairlead.worker.pace import MOST, Pace
+
+SLOTS = 100
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.now = 1000.0
+
+    def monotonic(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    clock = Clock()
+    monkeypatch.setattr(pace, "time", clock)
+    return clock
+
+
+def paced(clock: Clock, *ended: int, takes: float = 0.02) -> int:
+    """What is allowed after spans of an eighth of a second in which so many jobs ended."""
+    own = Pace()
+    for _ in range(200):
+        own.claimed(takes)
+    for jobs in ended:
+        own.ended(jobs)
+        clock.now += 0.125
+        allowed = own.allowance(SLOTS)
+    return allowed
+
+
+def test_nothing_is_claimed_ahead_before_anything_has_ended(clock: Clock) -> None:
+    assert paced(clock, 0, 0) == 0
+
+
+@pytest.mark.parametrize(("takes", "ahead"), [(0.0001, 10), (0.02, 60), (5.0, 100)])
+def test_as_much_is_claimed_ahead_as_ends_in_the_time_of_a_few_claims(clock: Clock, takes: float, ahead: int) -> None:
+    assert paced(clock, 125, 125, takes=takes) == pytest.approx(ahead, abs=1)
+
+
+def test_a_quick_pace_is_known_after_two_spans(clock: Clock) -> None:
+    assert paced(clock, 10_000) == 0
+    assert paced(clock, 10_000, 10_000) == MOST * SLOTS
+
+
+def test_many_that_end_together_once_are_no_pace(clock: Clock) -> None:
+    assert paced(clock, 0, 500, 0, 500) == 0
+
+
+def test_who_has_become_slow_claims_less_at_once(clock: Clock) -> None:
+    assert paced(clock, 250, 250, 25) == pytest.approx(12, abs=1)
