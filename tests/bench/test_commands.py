@@ -91,6 +91,14 @@ def test_flow(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
+async def test_the_floor_of_a_flow_runs_on_for_as_long(tmp_path: Path) -> None:
+    found = await measure.sustain_floor(file_in(tmp_path), 400, "{}", 0.25)
+    short, long = found.tried[-2], found.tried[-1]
+    assert found.jobs_per_s == long["jobs_per_s"]
+    assert (long["batch"], long["processes"]) == (found.batch, found.processes)
+    assert long["jobs"] == max(400, int(max(one["jobs_per_s"] for one in found.tried[-3:-1]) * 0.25)) > short["jobs"]
+
+
 def test_enqueue(tmp_path: Path) -> None:
     found = bench("enqueue", "--store", file_in(tmp_path), "--seconds", "0.1", "--callers", "5", "--floor-jobs", "400")
     check_share(found)

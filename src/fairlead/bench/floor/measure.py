@@ -30,6 +30,19 @@ async def measure_floor(url: str, phase: str, jobs: int, payload: str) -> Measur
         return await measure_with(hands, Part(url, phase, jobs, FILL_BATCH, payload))
 
 
+async def sustain_floor(url: str, jobs: int, payload: str, seconds: float) -> Measured:
+    """The bare loop of all three steps that is the fastest over so many jobs, run for about so many seconds.
+
+    A database that is written to without a pause cleans up and flushes meanwhile, which a short run does not see.
+    """
+    async with floor_hands() as hands:
+        part = Part(url, "flow", jobs, FILL_BATCH, payload)
+        best = await measure_with(hands, part)
+        long = part._replace(jobs=max(jobs, int(best.jobs_per_s * seconds)), batch=best.batch)
+        found = await _try(hands[: best.processes], long)
+    return best._replace(jobs_per_s=found["jobs_per_s"], tried=[*best.tried, found])
+
+
 def floor_hands() -> AbstractAsyncContextManager[list[Hand]]:
     """As many processes as the largest run needs."""
     return opened_hands("fairlead.bench.floor.phases", max(PROCESSES))
