@@ -26,8 +26,8 @@ NOTES = [
     "The producers submit batches while only a few batches wait, so the backlog is bounded and the rate is that of a "
     "steady state; the workers tell how many jobs they ran through shared memory.",
     "The percentiles are from the enqueue's transaction to the claim's (created_at to started_at).",
-    "The floor is the bare insert + claim + settle loop, measured directly before and about as long: the fastest of 1 and "
-    "2 processes and of all batches over floor_short_jobs jobs, at floor_short_jobs_per_s, goes on for so many seconds.",
+    "The floor is the bare insert + claim + settle loop, measured directly before and about as long: the fastest of 1 "
+    "and 2 processes and of all batches over floor_short_jobs jobs, at floor_short_jobs_per_s, goes on for as long.",
 ]
 
 
