@@ -24,6 +24,7 @@ BUSY_TIMEOUT = 10.0
 LOCK_LOOK = 0.001
 LARGEST_WAL = 64 * 1024 * 1024
 PAGES_PER_CHECKPOINT = 4000
+CACHE = 8 * 1024  # KiB; a claim from many lanes changes more pages than SQLite's 2 MB hold, and would write some twice
 
 OPEN = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_NOMUTEX
 BUSY = (apsw.BusyError, apsw.LockedError)
@@ -85,6 +86,7 @@ def _configure(connection: apsw.Connection, address: Address) -> None:
     connection.pragma("temp_store", "memory")
     connection.pragma("foreign_keys", False)
     connection.pragma("mmap_size", 0)
+    connection.pragma("cache_size", -CACHE)
     connection.pragma("synchronous", address.synchronous)
     if not address.in_memory and not connection.readonly("main"):
         connection.pragma("journal_mode", "wal")
