@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
-from typing import Any, cast
+from typing import cast
 
 import pytest
 
@@ -56,10 +56,11 @@ async def turns() -> None:
 @pytest.fixture
 async def scene(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Scene]:
     scene = Scene(monkeypatch)
-    task: asyncio.Task[Any] = asyncio.create_task(scene.settler.run())
+    tasks = [asyncio.create_task(scene.settler.run()) for _ in range(settling.ABREAST)]
     yield scene
-    task.cancel()
-    await asyncio.gather(task, return_exceptions=True)
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
 
 
 async def test_a_second_group_does_not_wait_for_the_first_and_a_third_one_does(scene: Scene) -> None:

@@ -43,7 +43,7 @@ from fairlead.worker.lost import LostRuns
 from fairlead.worker.pace import Pace
 from fairlead.worker.reports import Reports
 from fairlead.worker.runner import Runner
-from fairlead.worker.settler import Settler
+from fairlead.worker.settler import ABREAST, Settler
 from fairlead.worker.slots import Slots
 from fairlead.worker.strays import Strays
 from fairlead.worker.terms import Terms
@@ -143,7 +143,7 @@ class Worker:
         """Work until stopped; LeaseLost if the lease could not be kept."""
         await self._register()
         helpers = [
-            asyncio.create_task(self._settler.run(), name="fairlead-settler"),
+            *(asyncio.create_task(self._settler.run(), name="fairlead-settler") for _ in range(ABREAST)),
             asyncio.create_task(self._store.listen(self._on_wake), name="fairlead-listener"),
             asyncio.create_task(self._watch(), name="fairlead-watch"),
             asyncio.create_task(self._accounts.run(), name="fairlead-accounts"),

@@ -57,12 +57,7 @@ class Settler:
         self._waiting += settlements
 
     async def run(self) -> None:
-        """Send what arrives, until cancelled."""
-        async with asyncio.TaskGroup() as senders:
-            for _ in range(ABREAST):
-                senders.create_task(self._send_groups(), name="fairlead-settle")
-
-    async def _send_groups(self) -> None:
+        """Send what arrives, until cancelled; as many of these as groups may be on their way at once."""
         while True:
             await self._arrived.wait()
             while self._waiting:
