@@ -1,4 +1,4 @@
-"""Jobs that were claimed ahead, for slots that were about to become free and did not."""
+"""Jobs that were claimed and did not start or end here: they are given back for others."""
 
 import asyncio
 
@@ -59,3 +59,26 @@ async def test_what_starts_soon_enough_is_kept(monkeypatch: pytest.MonkeyPatch) 
             await job.wait(10)
             assert (await job.read()).state is State.SUCCEEDED
         assert len(released) < 20
+
+
+async def test_others_hear_at_once_of_what_a_worker_gives_back_when_it_stops() -> None:
+    """Without a hint they would find it with their next look, which is a minute away."""
+    app = fairlead.App("sqlite:///:memory:", poll="60s", drain="5s")
+    ran: list[str] = []
+    held = asyncio.Event()
+
+    @app.handler("work")
+    async def work() -> None:
+        if not held.is_set():
+            held.set()
+            await asyncio.sleep(60)
+        ran.append("again")
+
+    async with app, app.worker(concurrency=1) as first:
+        job = await work.enqueue()
+        await held.wait()
+        async with app.worker(concurrency=1) as second:
+            await until(lambda: second._claimer._read_at > 0, "its first look, which finds nothing")
+            first.stop(0.0)
+            await job.wait(30)
+    assert ran == ["again"]

@@ -345,8 +345,11 @@ class Worker:
                 self._hint_after(settlement)
 
     def _hint_after(self, settlement: Settlement) -> None:
-        """A job that waits for soon concerns the promoter; from one that has ended, another may follow."""
-        if settlement.state in WAITING and settlement.delay < SOON:
+        """What was given back is for others to take; a job that waits for soon concerns the promoter; from one that has
+        ended, another may follow."""
+        if settlement.state is State.READY:
+            self._waker.wake(self.info.pools)
+        elif settlement.state in WAITING and settlement.delay < SOON:
             self._waker.wake([SCHEDULED_HINT])
         elif is_followed(settlement):
             self._waker.wake([EVERYONE])
