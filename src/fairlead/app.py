@@ -13,6 +13,7 @@ from weakref import WeakKeyDictionary
 from fairlead.client.admission import Admission
 from fairlead.client.blocking import Bridge
 from fairlead.client.client import Client
+from fairlead.client.direct import Direct
 from fairlead.client.handler import Handler
 from fairlead.client.schedules import Schedules
 from fairlead.config import load_settings
@@ -198,6 +199,12 @@ class App:
                     await client.places.read()
                     self._clients[loop] = client
         return client
+
+    def direct(self) -> Direct | None:
+        """The way past the bridge for synchronous code that submits; None where it has to take the bridge."""
+        loop = self._bridge.loop_in_reach()
+        client = None if loop is None else self._clients.get(loop)
+        return None if loop is None or client is None else client.direct(self._bridge, loop)
 
     def unopened_store(self) -> Store:
         """A store that is good for building statements only."""

@@ -103,6 +103,7 @@ def test_enqueue(tmp_path: Path) -> None:
     found = bench("enqueue", "--store", file_in(tmp_path), "--seconds", "0.1", "--callers", "5", "--floor-jobs", "400")
     check_share(found)
     assert found["one_caller_per_s"] > 0
+    assert found["one_blocking_caller_per_s"] > 0
     assert found["concurrent_callers_per_s"] > 0
     assert found["bulk_per_s"] == found["jobs_per_s"]
     assert list(tmp_path.iterdir()) == []

@@ -18,7 +18,8 @@ FLOOR_JOBS = 100_000
 PROCESSES = (1, 2)
 
 NOTES = [
-    "one caller: awaits each enqueue before the next. concurrent callers: each does the same, on one event loop.",
+    "one caller: awaits each enqueue before the next. concurrent callers: each does the same, on one event loop. "
+    "one blocking caller: a thread without an event loop that calls delay again and again.",
     f"bulk: one caller in each of 1 and 2 processes, enqueue_many with {BULK:,} jobs at a time, which are stored in "
     f"batches of {BATCH:,}; jobs_per_s is the better rate.",
     "A rate is accepted jobs divided by the time until the last was durable; no worker runs.",
@@ -34,13 +35,14 @@ async def enqueue(
     mix: Mix = Mix(),  # noqa: B008
     floor_jobs: int = FLOOR_JOBS,
 ) -> Report:
-    """Measure one caller, concurrent callers and bulk, each for so many seconds."""
+    """Measure one caller, one that blocks, concurrent callers and bulk, each for so many seconds."""
     url = await fresh(place)
     setup = await describe(url, seconds=seconds, callers=callers, bulk=BULK, batch=BATCH, **mix.facts())
     floor = await measure_floor(url, "insert", floor_jobs, mix.stored())
     setup["floor_batch"], setup["floor_processes"] = floor.batch, floor.processes
     rates = {
         "one_caller": await _rate(await fresh(place), mix.text(), 1, seconds),
+        "one_blocking_caller": await asyncio.to_thread(_blocking_rate, await fresh(place), mix.text(), seconds),
         "concurrent_callers": await _rate(await fresh(place), mix.text(), callers, seconds),
     }
     async with opened_hands("fairlead.bench.bulk", max(PROCESSES)) as hands:
@@ -73,6 +75,19 @@ async def _rate(url: str, text: str, callers: int, seconds: float) -> int:
         began = time.monotonic()
         counts = await asyncio.gather(*(_call(app, text, began + seconds) for _ in range(callers)))
         return round(sum(counts) / (time.monotonic() - began))
+
+
+def _blocking_rate(url: str, text: str, seconds: float) -> int:
+    app, count = BenchApp(url), 0
+    try:
+        app.noops[0].delay(text)  # connect, prepare, enter the lane
+        began = time.monotonic()
+        while time.monotonic() < began + seconds:
+            app.noops[0].delay(text)
+            count += 1
+        return round(count / (time.monotonic() - began))
+    finally:
+        app.shutdown()
 
 
 async def _call(app: BenchApp, text: str, until: float) -> int:

@@ -2,11 +2,12 @@
 
 import asyncio
 import threading
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from typing import Any, TypeVar
 
 from fairlead.errors import ConfigError
 
+Argument = TypeVar("Argument")
 Result = TypeVar("Result")
 
 
@@ -17,6 +18,7 @@ class Bridge:
         self._lock = threading.Lock()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread: threading.Thread | None = None
+        self._busy: set[int] = set()  # threads that do their work themselves, without the loop
 
     @property
     def is_running(self) -> bool:
@@ -27,12 +29,31 @@ class Bridge:
         """Whether the caller is on the bridge's own loop."""
         return self._thread is threading.current_thread()
 
+    def loop_in_reach(self) -> asyncio.AbstractEventLoop | None:
+        """The loop, where it runs and `run` would not refuse the caller."""
+        return None if threading.get_ident() in self._busy or _inside_loop() else self._loop
+
+    def run_here(self, action: Callable[[Argument], Result], argument: Argument) -> Result:
+        """The result of an action on the calling thread, during which `run` refuses it."""
+        caller = threading.get_ident()
+        try:
+            self._busy.add(caller)
+            return action(argument)
+        finally:
+            self._busy.discard(caller)
+
     def run(self, coroutine: Coroutine[Any, Any, Result], timeout: float | None = None) -> Result:
         """The coroutine's result, waiting for it."""
         if _inside_loop():
             coroutine.close()
             raise ConfigError(
                 "this call blocks, and it was made on an event loop that it would stop; use the async form with await"
+            )
+        if threading.get_ident() in self._busy:
+            coroutine.close()
+            raise ConfigError(
+                "this call blocks, and it was made by a signal handler or finalizer that has interrupted another "
+                "blocking call, which it would wait for without end; only set a flag there, and submit afterwards"
             )
         future = asyncio.run_coroutine_threadsafe(coroutine, self._started())
         try:

@@ -51,6 +51,10 @@ class Gatherer:
         self._waiting.append((jobs, future))
         return await future
 
+    async def submit_again(self, jobs: Sequence[NewJob], give_up: float) -> list[Enqueued]:
+        """The same for jobs of which nobody knows whether they are stored, until an instant of the monotonic clock."""
+        return await self._store_and_wake(jobs, give_up)
+
     def submit_batches(self, batches: Iterable[list[NewJob]]) -> AsyncGenerator[Stored]:
         """Store batches in order."""
         return _in_order(batches, self._store_and_wake, lambda jobs: all(job.is_plain for job in jobs))
@@ -82,11 +86,11 @@ class Gatherer:
         finally:
             self._sender, self._sending = None, False
 
-    async def _store_and_wake(self, jobs: Sequence[NewJob]) -> list[Enqueued]:
+    async def _store_and_wake(self, jobs: Sequence[NewJob], tried_until: float | None = None) -> list[Enqueued]:
         """A hint that is due goes with the commit, any other follows it."""
         wanted = hints(jobs)
         due = self._waker.due(wanted)
-        answers = await store_patiently(self._store, jobs, due)
+        answers = await store_patiently(self._store, jobs, due, tried_until)
         self._waker.wake(wanted - due)
         return answers
 

@@ -7,6 +7,7 @@ from typing import Any, Generic, ParamSpec, Protocol, TypeVar
 
 from fairlead.client.admission import Admission
 from fairlead.client.client import Client, build_jobs, dump_calls, make_jobs, template_of
+from fairlead.client.direct import Direct
 from fairlead.client.gather import BATCH
 from fairlead.client.job import Job, jobs_in_hand
 from fairlead.client.places import Places
@@ -32,6 +33,7 @@ class Submitter(Protocol):
 
     async def client(self) -> Client: ...
     def unopened_store(self) -> Store: ...
+    def direct(self) -> Direct | None: ...
     def sync(self, coroutine: Coroutine[Any, Any, Result]) -> Result: ...
 
 
@@ -52,8 +54,8 @@ class Handler(Generic[P, Result]):
         self._submitter = submitter
         self._function = function
         self._options = options or Options()
-        self._template: Template | None = None  # made at the first use, since the options are checked then
-        self._placed = 0  # the version of the places that the template was made with
+        # Made at the first use, since the options are checked then; with the version of the places it was made by.
+        self._template: tuple[int, Template] | None = None
         self.spec = spec
         update_wrapper(self, function)
 
@@ -83,7 +85,7 @@ class Handler(Generic[P, Result]):
         """Submit a job for each set of arguments."""
         if self._options.connection is None:
             client = await self._submitter.client()
-            shared = self._shared(client.places)
+            shared = self._shared(client.places.version, client.places)
             if self._options.callback is not None:
                 await client.require_callback(self._options)
             if len(calls) > ALONE:
@@ -101,7 +103,11 @@ class Handler(Generic[P, Result]):
     def delay_many(self, calls: Sequence[Mapping[str, Any]]) -> list[Job]:
         """Submit a job for each set of arguments, from synchronous code."""
         if self._options.connection is None:
-            return self._submitter.sync(self.enqueue_many(calls))
+            direct = self._submitter.direct()
+            if direct is None or self._options.callback is not None or len(calls) > ALONE:
+                return self._submitter.sync(self.enqueue_many(calls))
+            jobs = self._build(calls, self._shared(direct.places.known_version, direct.places))
+            return self._submitted(jobs, direct.submit(jobs))
         jobs, answers = self._enqueue_within(calls)
         if not isinstance(answers, list):
             answers.close()
@@ -133,14 +139,13 @@ class Handler(Generic[P, Result]):
     def _build(self, calls: Sequence[Mapping[str, Any]], shared: Template) -> list[NewJob]:
         return build_jobs(self.spec, calls, shared, self._submitter.settings, self._submitter.clock)
 
-    def _shared(self, places: Places | None = None) -> Template:
+    def _shared(self, version: int = 0, places: Places | None = None) -> Template:
         """What all jobs have in common; made again where the type's pool has changed."""
-        version = 0 if places is None else places.version
-        if self._template is None or version != self._placed:
+        made = self._template
+        if made is None or made[0] != version:
             pool = self.spec.pool if places is None else places.of(self.spec)
-            self._template = template_of(self.spec, self._options, self._submitter.settings, pool)
-            self._placed = version
-        return self._template
+            made = self._template = version, template_of(self.spec, self._options, self._submitter.settings, pool)
+        return made[1]
 
     def _submitted(self, jobs: list[NewJob], answers: list[Enqueued]) -> list[Job]:
         return jobs_in_hand(self._submitter.client, jobs, answers)

@@ -34,6 +34,15 @@ class Places:
             self._reading = asyncio.create_task(self._read_again(), name="fairlead-places")
         return self._version
 
+    @property
+    def known_version(self) -> int:
+        """The same for any thread; nothing is read again for it."""
+        return self._version
+
+    def is_fresh(self) -> bool:
+        """Whether it is too early to read them again."""
+        return time.monotonic() <= self._read_again_at
+
     def of(self, spec: HandlerSpec) -> str:
         """The pool that new jobs of the type go to."""
         return spec.pool if spec.fixed_pool else self._pools.place(spec.name, spec.pool)

@@ -35,17 +35,13 @@ class Arguments:
         hints = _hints(type_name, function)
         self.takes_context = bool(parameters) and _is_context(parameters[0], hints)
         self._parameters = parameters[1:] if self.takes_context else parameters
+        self.names = tuple(parameter.name for parameter in self._parameters)
         self._adapter = _adapter(type_name, self._parameters, hints)
         self._validate, self._validate_json = (
             self._adapter.validator.validate_python,
             self._adapter.validator.validate_json,
         )
         self._to_json = self._adapter.serializer.to_json
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """What they are called."""
-        return tuple(parameter.name for parameter in self._parameters)
 
     def schema(self) -> dict[str, Any]:
         """The JSON schema of the payload."""
@@ -56,10 +52,9 @@ class Arguments:
 
     def bind(self, args: tuple[Any, ...], keywords: Mapping[str, Any]) -> dict[str, Any]:
         """The arguments of a call by name."""
-        named = dict(zip((parameter.name for parameter in self._parameters), args, strict=False))
-        if len(args) > len(self._parameters) or named.keys() & keywords.keys():
-            names = ", ".join(parameter.name for parameter in self._parameters)
-            raise InvalidArguments(f"{self._type_name!r} takes the arguments ({names}), each once")
+        named = dict(zip(self.names, args, strict=False))
+        if len(args) > len(self.names) or named.keys() & keywords.keys():
+            raise InvalidArguments(f"{self._type_name!r} takes the arguments ({', '.join(self.names)}), each once")
         return {**named, **keywords}
 
     def dump(self, arguments: Mapping[str, Any], limit: int) -> str:

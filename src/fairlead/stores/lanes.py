@@ -1,9 +1,10 @@
-"""What a store's process knows about lanes. A lane never changes, so nothing here goes stale.
+"""What a store's process knows about lanes. A lane never changes, so nothing here goes stale; any thread may add one.
 
 Only lanes with a key of the payload are ever removed from the store. They are known for reading, and forgotten again
 when they are many; whoever submits to one makes sure each time that it is there.
 """
 
+import threading
 from collections.abc import Generator, Iterable
 from typing import Any
 
@@ -20,23 +21,26 @@ class KnownLanes:
     def __init__(self) -> None:
         self._lanes: dict[int, Lane] = {}
         self._keyed: set[int] = set()
+        self._lock = threading.Lock()  # for changes
 
     def __getitem__(self, lane_id: int) -> Lane:
         return self._lanes[lane_id]
 
     def add(self, lanes: Iterable[Lane]) -> None:
         """Remember lanes that are in the store."""
-        for lane in lanes:
-            self._lanes[lane.id] = lane
-            if lane.is_keyed:
-                self._keyed.add(lane.id)
+        with self._lock:
+            for lane in lanes:
+                self._lanes[lane.id] = lane
+                if lane.is_keyed:
+                    self._keyed.add(lane.id)
 
     def trim(self) -> None:
         """Forget the lanes with keys where they are many."""
-        if len(self._keyed) > MOST_KEYED:
-            for lane_id in self._keyed:
-                del self._lanes[lane_id]
-            self._keyed.clear()
+        with self._lock:
+            if len(self._keyed) > MOST_KEYED:
+                for lane_id in self._keyed:
+                    del self._lanes[lane_id]
+                self._keyed.clear()
 
     def new_among(self, lanes: Iterable[Lane]) -> list[Lane]:
         """Those that may not be in the store yet."""

@@ -11,7 +11,7 @@ from fairlead.stores.sqlite.migrate import apply_missing
 
 HOT = [
     "active_lanes", "claim", "pick", "settle_succeeded", "held_succeeded", "remove_succeeded",
-    "settle_plain", "held_plain", "remove_plain", "insert_plain", "held",
+    "settle_plain", "held_plain", "remove_plain", "insert_plain", "insert_one", "held",
     "insert_jobs", "lost", "promote", "prunable", "prune_attempts",
     "prune_history", "read_attempts", "read_many", "read_keys", "read_lanes", "renew", "reserve_keys", "settle_finish",
     "settle_note", "settle_remove", "settle_return", "take_over_keys", "withdraw_finished", "list_jobs", "forget_keys",

@@ -1,7 +1,8 @@
-"""A SQLite database in this process: one thread that writes, one that reads, and no way around them.
+"""A SQLite database in this process: one line for writers, one for readers, and no way around them.
 
-Functions given to it run in transactions (transactions.py) on threads of its own (lines.py). Readers have their own
-connection and see the last commit, so that they never wait for writers. A database in memory has only one connection.
+Functions given to it run in transactions (transactions.py) on threads of its own (lines.py), or on that of a blocking
+caller while nobody else writes. Readers have their own connection and see the last commit, so that they never wait for
+writers. A database in memory has only one connection.
 """
 
 import asyncio
@@ -69,10 +70,17 @@ class Database:
         return await answer
 
     def call(self, work: Callable[[apsw.Connection, float], Value]) -> Value:
-        """The same, blocking."""
-        answer: Future[Value] = Future()
-        self._writing().submit(work, answer)
-        return answer.result()
+        """The same, blocking; where nobody else writes the calling thread does the work itself."""
+        line = self._writing()
+        result = line.run_here(work)
+        if result is None:
+            answer: Future[Value] = Future()
+            line.submit(work, answer)
+            return answer.result()
+        if result.error is not None:
+            raise result.error
+        value: Value = result.value
+        return value
 
     async def read(self, work: Callable[[apsw.Connection, float], Value]) -> Value:
         """The result of a work that only reads; it never waits for writers."""

@@ -1,8 +1,11 @@
-"""A line of works that wait for one thread, which alone uses one connection.
+"""A line of works that wait for one thread and its connection.
 
 Asynchronous and blocking callers stand in the same line. The thread takes all that wait, up to a bound, and who comes
 before it may write; it runs them in one transaction and answers each event loop once for the whole group: waking a loop
 costs more than most statements.
+
+A blocking caller that finds nobody in the line and the connection unused does its work itself, on its own thread: to
+hand it over and to be woken again takes longer than the work. Whoever has the turn uses the connection, nobody else.
 """
 
 import asyncio
@@ -55,6 +58,8 @@ class Line(threading.Thread):
         self._before_close = before_close
         self._queue: SimpleQueue[Request | None] = SimpleQueue()
         self._lock = threading.Lock()
+        self._turn = threading.Lock()
+        self._awaited = False  # whether somebody stands in the line, or is being served
         self._ended = False
         self._opened: Future[None] = Future()
 
@@ -79,32 +84,50 @@ class Line(threading.Thread):
         with self._lock:
             if self._ended:
                 raise _closed()
+            self._awaited = True
             self._queue.put(Request(work, answer, time.monotonic() + DEADLINE))
+
+    def run_here(self, work: Work) -> Result | None:
+        """What became of a work that was run on the calling thread; None where it has to join the line."""
+        if self._awaited or self._turn.locked():
+            return None
+        with self._turn:
+            if self._ended:
+                return None
+            (result,) = self._works.run([work])
+            self._after_group(self._connection)
+            return result
 
     def run(self) -> None:
         """The thread: connect, serve, close."""
         try:
-            connection = self._connect()
+            self._connection = self._connect()
         except BaseException as error:
             self._ended = True
             self._opened.set_exception(error)
             return
+        self._works = self._transactions(self._connection)
         self._opened.set_result(None)
         try:
-            self._serve(connection)
+            self._serve()
         finally:
             self._refuse_rest()
-            self._before_close(connection)
-            connection.close()
+            with self._turn:
+                self._before_close(self._connection)
+                self._connection.close()
 
-    def _serve(self, connection: apsw.Connection) -> None:
-        transactions = self._transactions(connection)
+    def _serve(self) -> None:
         while (first := self._first()) is not None:
-            group = _on_time([first, *self._waiting(self._group - 1)])
-            if group:
-                answers = transactions.run([request.work for request in group], partial(self._join, group))
-                answer_all(group, answers)
-                self._after_group(connection)
+            with self._turn:
+                self._serve_group(_on_time([first, *self._waiting(self._group - 1)]))
+            with self._lock:
+                self._awaited = not self._queue.empty()
+
+    def _serve_group(self, group: list[Request]) -> None:
+        if group:
+            answers = self._works.run([request.work for request in group], partial(self._join, group))
+            answer_all(group, answers)
+            self._after_group(self._connection)
 
     def _join(self, group: list[Request]) -> list[Work]:
         """Add who has come meanwhile to the group."""

@@ -104,6 +104,14 @@ class SqliteStore(
         """The same for many jobs that nothing is special about."""
         await self._enqueue([batch.lane], lambda lanes: verbs.enqueue_plain(batch, lanes), wake)
 
+    def enqueue_now(self, jobs: Sequence[NewJob]) -> list[Enqueued]:
+        """Store the jobs in one transaction, on the calling thread where nobody else writes."""
+        new = self._lanes.new_among(distinct_lanes(jobs))
+        answers = self._database.call(verbs.enqueue(jobs, new, again=False))
+        if new:
+            self._lanes.add(new)
+        return answers
+
     async def _enqueue(
         self,
         lanes: Iterable[Lane],
@@ -160,6 +168,10 @@ class SqliteStore(
 
     async def wake(self, pools: Iterable[str]) -> None:
         """Hint to listening workers that these pools may have work."""
+        self.wake_now(pools)
+
+    def wake_now(self, pools: Iterable[str]) -> None:
+        """The same, from any thread."""
         self._wakeups.wake(set(pools))
 
     async def listen(self, on_wake: Callable[[str], None]) -> None:

@@ -61,8 +61,8 @@ class Transactions:
 
     def _together(self, works: list[Work], arrived: Callable[[], Sequence[Work]]) -> list[Result]:
         self._check()
-        retrying(lambda: self._connection.execute(self._begin))
-        try:
+        try:  # from here, since a signal may interrupt a caller's own thread anywhere
+            retrying(lambda: self._connection.execute(self._begin))
             results = self._perform(works, arrived)
             self._connection.execute("COMMIT")
             return results

@@ -79,14 +79,22 @@ def enqueue_plain(batch: PlainBatch, lanes: Sequence[Lane]) -> Callable[[apsw.Co
 def _insert_plain(
     jobs: Sequence[tuple[str, int, str]], lanes: Sequence[Lane]
 ) -> Callable[[apsw.Connection, float], None]:
-    text = to_json(jobs).decode()
+    statement, batch = _plain_rows(jobs)
 
     def work(connection: apsw.Connection, now: float) -> None:
         if lanes:
             drive(ensure_lanes(lanes), lambda step: execute(connection, step.query, step.rows, now))
-        execute(connection, "insert_plain", [{"rows": text}], now)
+        execute(connection, statement, batch, now)
 
     return work
+
+
+def _plain_rows(jobs: Sequence[tuple[str, int, str]]) -> tuple[str, list[dict[str, Any]]]:
+    """The statement for so many, and what it takes."""
+    if len(jobs) == 1:
+        ((job_id, lane, payload),) = jobs
+        return "insert_one", [{"id": job_id, "lane": lane, "payload": payload}]
+    return "insert_plain", [{"rows": to_json(jobs).decode()}]
 
 
 def claim(quotas: Sequence[Quota], lease: Lease) -> Callable[[apsw.Connection, float], list[str]]:

@@ -1,0 +1,46 @@
+"""Submitting on the thread of a blocking caller, past the bridge, where the store can.
+
+Nothing is decided or read there that belongs to the client's event loop: while rules of admission are in force, or what
+the client knows is to be read again, and also where the store is away, callers take the way over the loop.
+"""
+
+import asyncio
+import time
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from fairlead.client.blocking import Bridge
+from fairlead.client.gather import PATIENCE, Gatherer, hints
+from fairlead.client.places import Places
+from fairlead.client.wakeups import Waker
+from fairlead.core.model import Enqueued, NewJob
+from fairlead.errors import StoreUnavailable
+from fairlead.ports.blocking import BlockingStore
+
+
+class Direct(NamedTuple):
+    """Submits from any thread that may block, for the client of the bridge's loop."""
+
+    store: BlockingStore
+    gatherer: Gatherer
+    waker: Waker
+    places: Places
+    bridge: Bridge
+    loop: asyncio.AbstractEventLoop
+
+    def submit(self, jobs: Sequence[NewJob]) -> list[Enqueued]:
+        """Store the jobs and wake the workers they are for; returns when they are durable."""
+        give_up = time.monotonic() + PATIENCE
+        try:
+            return self.bridge.run_here(self._store_and_wake, jobs)
+        except StoreUnavailable:
+            if time.monotonic() > give_up:
+                raise
+        return self.bridge.run(self.gatherer.submit_again(jobs, give_up))
+
+    def _store_and_wake(self, jobs: Sequence[NewJob]) -> list[Enqueued]:
+        answers = self.store.enqueue_now(jobs)
+        unsent = self.waker.leave(hints(jobs), self.loop)
+        if unsent:
+            self.store.wake_now(unsent)
+        return answers

@@ -1,0 +1,53 @@
+"""The bridge: who may call it, and what does not need it."""
+
+import asyncio
+from collections.abc import Iterator
+
+import pytest
+
+from fairlead.client.blocking import Bridge
+from fairlead.errors import ConfigError
+
+
+@pytest.fixture
+def bridge() -> Iterator[Bridge]:
+    made = Bridge()
+    yield made
+    made.close()
+
+
+def test_its_loop_is_in_reach_once_it_runs(bridge: Bridge) -> None:
+    assert bridge.loop_in_reach() is None
+    running = bridge.run(_running_loop())
+    assert bridge.loop_in_reach() is running
+
+
+async def test_it_is_not_in_reach_of_who_must_not_block(bridge: Bridge) -> None:
+    await asyncio.to_thread(lambda: bridge.run(_running_loop()))
+    assert bridge.loop_in_reach() is None
+
+
+def test_an_action_here_cannot_be_interrupted_by_one_that_would_wait_for_it(bridge: Bridge) -> None:
+    bridge.run(_running_loop())
+
+    def signal_handler(word: str) -> str:
+        assert bridge.loop_in_reach() is None
+        with pytest.raises(ConfigError, match="signal handler"):
+            bridge.run(_running_loop())
+        return word
+
+    assert bridge.run_here(signal_handler, "done") == "done"
+    assert bridge.run(_running_loop()) is bridge.loop_in_reach()
+
+
+def test_an_action_here_that_fails_is_over(bridge: Bridge) -> None:
+    def interrupted(_: None) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        bridge.run_here(interrupted, None)
+    assert bridge.run(_running_loop()) is bridge.loop_in_reach()
+
+
+async def _running_loop() -> asyncio.AbstractEventLoop:
+    return asyncio.get_running_loop()

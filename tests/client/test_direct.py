@@ -1,0 +1,233 @@
+"""Submitting from synchronous code: on the caller's thread where the store can, and by the bridge otherwise."""
+
+import asyncio
+import threading
+from collections.abc import Coroutine, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+import fairlead
+from fairlead.client import admission, direct, places
+from fairlead.client.handler import ALONE
+from fairlead.control.admission import set_depth
+from fairlead.control.audit import Operator
+from fairlead.core.model import Enqueued, NewJob
+from fairlead.core.states import State
+from fairlead.errors import StoreRefused, StoreUnavailable
+from fairlead.ports.blocking import BlockingStore
+
+LONG = 10.0
+
+
+class Program:
+    """A synchronous program with one handler, that has submitted before; it counts how often it takes the bridge."""
+
+    def __init__(self, url: str) -> None:
+        self.app = fairlead.App(url, poll="60s")
+        self.bridged = 0
+        self.ran: set[int] = set()
+        self.ran_one = threading.Semaphore(0)
+
+        @self.app.handler("mail")
+        async def mail(number: int = 0) -> None:
+            self.ran.add(number)
+            self.ran_one.release()
+
+        self.mail = mail
+        mail.delay()
+        self._bridge_run = self.app._bridge.run
+        self.app._bridge.run = self._counted  # type: ignore[method-assign]
+
+    def _counted(self, coroutine: Coroutine[Any, Any, Any], timeout: float | None = None) -> Any:
+        self.bridged += 1
+        return self._bridge_run(coroutine, timeout)
+
+    def ask(self, coroutine: Coroutine[Any, Any, Any]) -> Any:
+        """Its result, not counted."""
+        return self._bridge_run(coroutine)
+
+    def store(self) -> Any:
+        return self.ask(self.app.store())
+
+    def stored(self) -> int:
+        """How many jobs there are beside the first."""
+        counts: dict[Any, int] = self.ask(self.store().count_jobs())
+        return sum(counts.values()) - 1
+
+    def close(self) -> None:
+        self.app.shutdown()
+        asyncio.run(self.app.close())
+
+
+@pytest.fixture(autouse=True)
+def always_fresh(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a client has read is new enough for a whole test."""
+    monkeypatch.setattr(admission, "FRESH", 3600.0)
+    monkeypatch.setattr(places, "FRESH", 3600.0)
+
+
+@pytest.fixture(params=["file", "memory"])
+def program(request: pytest.FixtureRequest, sqlite_url: str) -> Iterator[Program]:
+    made = Program(sqlite_url if request.param == "file" else "sqlite:///:memory:")
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def on_a_file(sqlite_url: str) -> Iterator[Program]:
+    made = Program(sqlite_url)
+    yield made
+    made.close()
+
+
+def test_jobs_are_stored_without_the_bridge(program: Program) -> None:
+    job = program.mail.delay(1)
+    jobs = program.mail.delay_many([{"number": number} for number in range(ALONE)])
+    assert program.bridged == 0
+    assert program.stored() == ALONE + 1
+    record = program.ask(job.read())
+    assert (record.state, record.type, record.payload) == (State.READY, "mail", '{"number":1}')
+    assert program.ask(jobs[-1].read()).payload == f'{{"number":{ALONE - 1}}}'
+
+
+def test_the_transaction_runs_on_the_callers_thread(program: Program, monkeypatch: pytest.MonkeyPatch) -> None:
+    threads: list[int] = []
+    works = program.store()._database._writer._works
+    monkeypatch.setattr(works, "_check", lambda: threads.append(threading.get_ident()))
+    program.mail.delay()
+    assert threads == [threading.get_ident()]
+
+
+def test_options_mean_the_same(program: Program) -> None:
+    soon = datetime.now(UTC) + timedelta(minutes=5)
+    parent = program.mail.delay()
+    first = program.mail.options(idempotency_key="k", tenant="acme", priority="high").delay()
+    again = program.mail.options(idempotency_key="k", tenant="acme").delay()
+    later = program.mail.options(run_at=soon, exact=True, parent=parent.id, pool="medium", timeout="9s").delay()
+    assert program.bridged == 0
+    assert (first.duplicate, again.duplicate, again.id) == (False, True, first.id)
+    record = program.ask(later.read())
+    assert (record.state, record.parent, record.pool) == (State.SCHEDULED, parent.id, "medium")
+    assert abs(record.run_at - soon) < timedelta(milliseconds=1)
+    assert program.ask(first.read()).tenant == "acme"
+
+
+def test_what_the_loop_has_to_look_at_takes_the_bridge(program: Program, monkeypatch: pytest.MonkeyPatch) -> None:
+    program.mail.delay_many([{}] * (ALONE + 1))
+    assert program.bridged == 1
+    with pytest.raises(fairlead.UnknownCallback):
+        program.mail.options(callback="nowhere").delay()
+    assert program.bridged == 2
+    with monkeypatch.context() as patched:
+        patched.setattr(program.ask(program.app.client()).places, "_read_again_at", 0.0)
+        program.mail.delay()
+    assert program.bridged == 3
+    monkeypatch.setattr(program.app.admission, "_fresh_until", 1.0)
+    program.mail.delay()
+    assert program.bridged == 4
+
+
+def test_rules_of_admission_are_kept(program: Program) -> None:
+    program.ask(set_depth(program.store(), "tenant", "default", 2, Operator("ada", "a flood")))
+    program.app.admission._fresh_until = 1.0
+    program.mail.delay()
+    while program.app.admission.is_stale() or not program.app.admission.policy.any:
+        program.ask(asyncio.sleep(0))
+    with pytest.raises(fairlead.TenantQueueFull):
+        program.mail.delay_many([{}] * 3)
+
+
+def test_invalid_arguments_store_nothing(program: Program) -> None:
+    with pytest.raises(fairlead.InvalidArguments):
+        program.mail.delay_many([{"number": 1}, {"number": "many"}])
+    assert (program.stored(), program.bridged) == (0, 0)
+
+
+async def test_an_event_loop_is_not_blocked_though_the_client_is_open(sqlite_url: str) -> None:
+    program = await asyncio.to_thread(Program, sqlite_url)
+    with pytest.raises(fairlead.ConfigError, match="use the async form"):
+        program.mail.delay()
+    await program.app.close()
+
+
+def test_only_stores_that_offer_it_are_gone_to_directly(store_url: str) -> None:
+    program = Program(store_url)
+    offered = store_url.startswith("sqlite")
+    assert isinstance(program.store(), BlockingStore) == offered
+    assert (program.app.direct() is not None) == offered
+    job = program.mail.delay()
+    assert program.bridged == (0 if offered else 1)
+    assert program.ask(job.read()).state is State.READY
+    program.close()
+
+
+def test_threads_at_once_lose_nothing(program: Program) -> None:
+    keyed = [program.mail.options(idempotency_key=f"k{number % 50}") for number in range(100)]
+    with ThreadPoolExecutor(8) as threads:
+        jobs = list(threads.map(program.mail.delay, range(200)))
+        same = list(threads.map(lambda handler: handler.delay(), keyed))
+    assert len({job.id for job in jobs}) == 200
+    assert len({job.id for job in same}) == 50
+    assert (program.stored(), program.bridged) == (250, 0)
+
+
+def test_a_cut_is_overcome_with_the_same_ids(program: Program, monkeypatch: pytest.MonkeyPatch) -> None:
+    store = program.store()
+    enqueue_now = store.enqueue_now
+
+    def cut(jobs: Sequence[NewJob]) -> list[Enqueued]:
+        enqueue_now(jobs)
+        raise StoreUnavailable("nobody knows")
+
+    monkeypatch.setattr(store, "enqueue_now", cut)
+    job = program.mail.delay(7)
+    assert (program.stored(), program.bridged) == (1, 1)
+    assert program.ask(job.read()).payload == '{"number":7}'
+
+
+def test_patience_ends_and_refusals_are_told_at_once(program: Program, monkeypatch: pytest.MonkeyPatch) -> None:
+    def away(error: Exception) -> Any:
+        def enqueue_now(jobs: Sequence[NewJob]) -> list[Enqueued]:
+            raise error
+
+        return enqueue_now
+
+    monkeypatch.setattr(program.store(), "enqueue_now", away(StoreRefused("no")))
+    with pytest.raises(StoreRefused):
+        program.mail.delay()
+    monkeypatch.setattr(program.store(), "enqueue_now", away(StoreUnavailable("away")))
+    monkeypatch.setattr(direct, "PATIENCE", -1.0)
+    with pytest.raises(StoreUnavailable):
+        program.mail.delay()
+    assert (program.stored(), program.bridged) == (0, 0)
+
+
+async def test_a_worker_hears_of_every_job_though_it_does_not_poll(sqlite_url: str) -> None:
+    program = await asyncio.to_thread(Program, sqlite_url)
+    async with program.app.worker():
+        for start in (1, 2, 102):
+            numbers = range(start, start + 1 if start == 1 else start + 100)
+            for number in numbers:
+                await asyncio.to_thread(program.mail.delay, number)
+            for _ in numbers:
+                assert await asyncio.to_thread(program.ran_one.acquire, timeout=LONG)
+    assert program.ran >= set(range(1, 202))
+    assert program.bridged == 0
+    await program.app.close()
+
+
+def test_a_call_in_a_signal_handler_does_not_wait_for_what_it_interrupts(
+    on_a_file: Program, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def signal_handler() -> None:
+        with pytest.raises(fairlead.ConfigError, match="signal handler"):
+            on_a_file.mail.delay()
+
+    monkeypatch.setattr(on_a_file.store()._database._writer._works, "_check", signal_handler)
+    on_a_file.mail.delay()
+    monkeypatch.undo()
+    on_a_file.mail.delay()
+    assert on_a_file.stored() == 2
