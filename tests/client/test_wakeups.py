@@ -100,8 +100,10 @@ async def test_whoever_comes_after_the_senders_last_look_does_not_count_on_it(cl
     clock.now += wakeups.LONGEST_PAUSE
     sender = waker._sender
     assert sender is not None
-    await sender
+    assert waker._taken() == set()
+    assert not sender.done()
     assert leave(waker, A, loop) == A
+    await sender
     assert leave(waker, A, loop) == frozenset()
     assert await store.next() == A
     await waker.close()

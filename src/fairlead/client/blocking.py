@@ -53,7 +53,7 @@ class Bridge:
             coroutine.close()
             raise ConfigError(
                 "this call blocks, and it was made by a signal handler or finalizer that has interrupted another "
-                "blocking call, which it would wait for without end; only set a flag there, and submit afterwards"
+                "blocking call, which it would wait for without end; set a flag there, or raise, and call afterwards"
             )
         future = asyncio.run_coroutine_threadsafe(coroutine, self._started())
         try:
