@@ -14,6 +14,7 @@ import pytest
 
 from fairlead.errors import StoreUnavailable
 from fairlead.stores.sqlite import connection as connections
+from fairlead.stores.sqlite import transactions
 from fairlead.stores.sqlite.address import MEMORY, Address
 from fairlead.stores.sqlite.database import Database, wal_bytes
 from fairlead.stores.sqlite.lines import Line
@@ -28,8 +29,9 @@ def path(tmp_path: Path) -> str:
 
 
 @pytest.fixture(params=["file", "memory"])
-def database(request: pytest.FixtureRequest, path: str) -> Iterator[Database]:
-    """A database with a table, whose clock counts transactions."""
+def database(request: pytest.FixtureRequest, path: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Database]:
+    """A database with a table, whose clock counts transactions; what comes while one is written waits for the next."""
+    monkeypatch.setattr(transactions, "JOIN_WITHIN", 0.0)
     ticks = itertools.count()
     address = Address(path if request.param == "file" else MEMORY)
     opened = Database(address, clock=lambda: float(next(ticks)))
