@@ -95,6 +95,7 @@ async def test_the_floor_of_a_flow_runs_on_for_as_long(tmp_path: Path) -> None:
     found = await measure.sustain_floor(file_in(tmp_path), 400, "{}", 0.25)
     short, long = found.tried[-2], found.tried[-1]
     assert found.jobs_per_s == long["jobs_per_s"]
+    assert found.short_jobs_per_s == max(one["jobs_per_s"] for one in found.tried[-3:-1])
     assert (long["batch"], long["processes"]) == (found.batch, found.processes)
     assert long["jobs"] == max(400, int(max(one["jobs_per_s"] for one in found.tried[-3:-1]) * 0.25)) > short["jobs"]
 
@@ -231,7 +232,7 @@ def rows_outside(url: str) -> int:
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_interrupted_it_leaves_nothing(tmp_path: Path, number: signal.Signals) -> None:
-    command = [sys.executable, "-c", PROGRAM, "flow", "--store", file_in(tmp_path), "--floor-jobs", "200"]
+    command = [sys.executable, "-c", PROGRAM, "latency", "--store", file_in(tmp_path), "--seconds", "60"]
     process = subprocess.Popen(
         command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True, preexec_fn=heed_ctrl_c
     )

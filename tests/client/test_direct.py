@@ -205,6 +205,21 @@ def test_patience_ends_and_refusals_are_told_at_once(program: Program, monkeypat
     assert (program.stored(), program.bridged) == (0, 0)
 
 
+def test_an_app_that_is_shut_down_meanwhile_is_not_opened_again(
+    program: Program, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def shut_down(jobs: Sequence[NewJob]) -> list[Enqueued]:
+        thread = threading.Thread(target=program.app.shutdown)
+        thread.start()
+        thread.join(LONG)
+        raise StoreUnavailable("the store is closed")
+
+    monkeypatch.setattr(program.store(), "enqueue_now", shut_down)
+    with pytest.raises(StoreUnavailable):
+        program.mail.delay()
+    assert not program.app._bridge.is_running
+
+
 async def test_a_worker_hears_of_every_job_though_it_does_not_poll(sqlite_url: str) -> None:
     program = await asyncio.to_thread(Program, sqlite_url)
     async with program.app.worker():

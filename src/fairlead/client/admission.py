@@ -88,9 +88,9 @@ class Admission:
 
     def follow(self, changed: Changed) -> None:
         """Take over rules that were read."""
-        self._fresh_until = time.monotonic() + FRESH
         if self._controls.follow(changed.controls) & (KINDS | {TENANT}):
             self.policy = Policy(self._controls)
+        self._fresh_until = time.monotonic() + FRESH  # the last, since other threads look whether there are rules
 
     def postpone(self) -> None:
         """The store is away: what is known holds on."""

@@ -29,12 +29,15 @@ class Direct(NamedTuple):
     loop: asyncio.AbstractEventLoop
 
     def submit(self, jobs: Sequence[NewJob]) -> list[Enqueued]:
-        """Store the jobs and wake the workers they are for; returns when they are durable."""
+        """Store the jobs and wake the workers they are for; returns when they are durable.
+
+        A store that is away is waited for on the loop, unless the app was shut down meanwhile.
+        """
         give_up = time.monotonic() + PATIENCE
         try:
             return self.bridge.run_here(self._store_and_wake, jobs)
         except StoreUnavailable:
-            if time.monotonic() > give_up:
+            if time.monotonic() > give_up or self.bridge.loop_in_reach() is not self.loop:
                 raise
         return self.bridge.run(self.gatherer.submit_again(jobs, give_up))
 

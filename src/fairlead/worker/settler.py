@@ -36,6 +36,7 @@ class Settler:
         self._store = store
         self._progress = progress
         self._telemetry = telemetry
+        self._trouble = Trouble(telemetry, "settler")
         self._on_settled = on_settled
         self._waiting: list[Settlement] = []
         self._sending = 0  # settlements that are on their way
@@ -92,14 +93,13 @@ class Settler:
 
     async def _patiently(self, send: Callable[[], Awaitable[Value]]) -> Value:
         """The answer of a store that may be away."""
-        trouble = Trouble(self._telemetry, "settler")
         while True:
             try:
                 answer = await send()
             except StoreError as error:
-                await trouble.pause(error)
+                await self._trouble.pause(error)
                 continue
-            trouble.over()
+            self._trouble.over()
             return answer
 
     def _account(self, group: list[Settlement], settled: set[str]) -> None:

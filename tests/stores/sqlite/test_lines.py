@@ -19,6 +19,7 @@ from fairlead.stores.sqlite.address import MEMORY, Address
 from fairlead.stores.sqlite.database import Database, wal_bytes
 from fairlead.stores.sqlite.lines import Line
 from tests.stores.sqlite.test_database import Gate, hold_lock, words, write
+from tests.worker.support import until
 
 LONG = 10.0
 
@@ -110,6 +111,7 @@ async def test_callers_join_the_line_while_the_thread_is_at_work(
     gate.released.set()
     began = await first
     assert [other.result(LONG) for other in others] == [(writer(database).ident, began + 1)] * 3
+    await until(lambda: not writer(database)._awaited, "the line to be empty")
     assert database.call(whoami)[0] == threading.get_ident()
 
 

@@ -1,6 +1,7 @@
 """Hints between stores that share a file."""
 
 import asyncio
+import errno
 import os
 import socket
 from collections.abc import Callable, Iterator
@@ -60,6 +61,20 @@ async def test_sockets_of_dead_listeners_are_removed() -> None:
         dead.bind(f"{folder}/dead")
     hints.wake(["short"])
     assert os.listdir(folder) == []
+
+
+def test_who_cannot_open_a_socket_loses_only_the_hint(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The jobs are stored by then; whoever submitted them must not think otherwise."""
+
+    def fail(*arguments: object) -> None:
+        raise OSError(errno.EMFILE, "too many open files")
+
+    hints = SocketWakeups("/some/other.db")
+    folder = folder_for("/some/other.db")
+    assert folder
+    os.mkdir(folder, 0o700)
+    monkeypatch.setattr(socket, "socket", fail)
+    hints.wake(["short"])
 
 
 async def test_a_full_listener_does_not_hold_up_the_sender() -> None:

@@ -22,6 +22,7 @@ class Measured(NamedTuple):
     batch: int
     processes: int
     tried: list[dict[str, Any]]
+    short_jobs_per_s: float | None = None  # before it went on, where it did
 
 
 async def measure_floor(url: str, phase: str, jobs: int, payload: str) -> Measured:
@@ -40,7 +41,7 @@ async def sustain_floor(url: str, jobs: int, payload: str, seconds: float) -> Me
         best = await measure_with(hands, part)
         long = part._replace(jobs=max(jobs, int(best.jobs_per_s * seconds)), batch=best.batch)
         found = await _try(hands[: best.processes], long)
-    return best._replace(jobs_per_s=found["jobs_per_s"], tried=[*best.tried, found])
+    return best._replace(jobs_per_s=found["jobs_per_s"], tried=[*best.tried, found], short_jobs_per_s=best.jobs_per_s)
 
 
 def floor_hands() -> AbstractAsyncContextManager[list[Hand]]:

@@ -169,6 +169,8 @@ def wal_bytes(path: str) -> int:
 def _truncate_wal(connection: apsw.Connection) -> None:
     """Best effort: a reader in the way is waited for only a moment."""
     wait_for_locks(connection, CHECKPOINT_PATIENCE)
-    with suppress(apsw.Error):
-        connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
-    wait_for_locks(connection)
+    try:
+        with suppress(apsw.Error):
+            connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
+    finally:
+        wait_for_locks(connection)

@@ -1,8 +1,8 @@
 """A line of works that wait for one thread and its connection.
 
 Asynchronous and blocking callers stand in the same line. The thread takes all that wait, up to a bound, and who comes
-before it may write; it runs them in one transaction and answers each event loop once for the whole group: waking a loop
-costs more than most statements.
+until it may write or soon after; it runs them in one transaction and answers each event loop once for the whole group:
+waking a loop costs more than most statements.
 
 A blocking caller that finds nobody in the line and the connection unused does its work itself, on its own thread: to
 hand it over and to be woken again takes longer than the work. Whoever has the turn uses the connection, nobody else.

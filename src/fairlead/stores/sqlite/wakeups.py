@@ -53,11 +53,11 @@ class SocketWakeups:
         self._folder = folder_for(database) if hasattr(socket, "AF_UNIX") else None
 
     def wake(self, pools: Iterable[str]) -> None:
-        """Send to every listener, without waiting for any."""
+        """Send to every listener, without waiting for any; a hint that cannot be sent is lost."""
         hints = [pool.encode() for pool in pools]
         if self._folder is None or not hints or not is_private(self._folder):
             return
-        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as sender:
+        with suppress(OSError), socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as sender:
             sender.setblocking(False)
             for path in _sockets(self._folder):
                 _send(sender, path, hints)
