@@ -11,6 +11,7 @@ import pytest
 
 import fairlead
 from fairlead.client import admission, direct, places
+from fairlead.client.blocking import Bridge
 from fairlead.client.handler import ALONE
 from fairlead.control.admission import set_depth
 from fairlead.control.audit import Operator
@@ -18,8 +19,19 @@ from fairlead.core.model import Enqueued, NewJob
 from fairlead.core.states import State
 from fairlead.errors import StoreRefused, StoreUnavailable
 from fairlead.ports.blocking import BlockingStore
+from tests.worker.support import until
 
 LONG = 10.0
+
+
+class CountingBridge(Bridge):
+    """A bridge that knows how often it was taken."""
+
+    taken = 0
+
+    def run(self, coroutine: Coroutine[Any, Any, Any], timeout: float | None = None) -> Any:
+        self.taken += 1
+        return super().run(coroutine, timeout)
 
 
 class Program:
@@ -27,7 +39,7 @@ class Program:
 
     def __init__(self, url: str) -> None:
         self.app = fairlead.App(url, poll="60s")
-        self.bridged = 0
+        self.app._bridge = self._bridge = CountingBridge()
         self.ran: set[int] = set()
         self.ran_one = threading.Semaphore(0)
 
@@ -38,19 +50,25 @@ class Program:
 
         self.mail = mail
         mail.delay()
-        self._bridge_run = self.app._bridge.run
-        self.app._bridge.run = self._counted  # type: ignore[method-assign]
+        self._bridge.taken = 0
 
-    def _counted(self, coroutine: Coroutine[Any, Any, Any], timeout: float | None = None) -> Any:
-        self.bridged += 1
-        return self._bridge_run(coroutine, timeout)
+    @property
+    def bridged(self) -> int:
+        """How often."""
+        return self._bridge.taken
 
     def ask(self, coroutine: Coroutine[Any, Any, Any]) -> Any:
         """Its result, not counted."""
-        return self._bridge_run(coroutine)
+        return Bridge.run(self._bridge, coroutine)
 
     def store(self) -> Any:
         return self.ask(self.app.store())
+
+    def writer(self) -> Any:
+        """What writes to the SQLite file, once nobody stands in its line."""
+        line = self.store()._database._writer
+        self.ask(until(lambda: not line._awaited, "the line to be empty"))
+        return line
 
     def stored(self) -> int:
         """How many jobs there are beside the first."""
@@ -95,8 +113,7 @@ def test_jobs_are_stored_without_the_bridge(program: Program) -> None:
 
 def test_the_transaction_runs_on_the_callers_thread(program: Program, monkeypatch: pytest.MonkeyPatch) -> None:
     threads: list[int] = []
-    works = program.store()._database._writer._works
-    monkeypatch.setattr(works, "_check", lambda: threads.append(threading.get_ident()))
+    monkeypatch.setattr(program.writer()._works, "_check", lambda: threads.append(threading.get_ident()))
     program.mail.delay()
     assert threads == [threading.get_ident()]
 
@@ -134,8 +151,7 @@ def test_rules_of_admission_are_kept(program: Program) -> None:
     program.ask(set_depth(program.store(), "tenant", "default", 2, Operator("ada", "a flood")))
     program.app.admission._fresh_until = 1.0
     program.mail.delay()
-    while program.app.admission.is_stale() or not program.app.admission.policy.any:
-        program.ask(asyncio.sleep(0))
+    program.ask(until(lambda: program.app.admission.policy.any and not program.app.admission.is_stale(), "the rule"))
     with pytest.raises(fairlead.TenantQueueFull):
         program.mail.delay_many([{}] * 3)
 
@@ -241,7 +257,7 @@ def test_a_call_in_a_signal_handler_does_not_wait_for_what_it_interrupts(
         with pytest.raises(fairlead.ConfigError, match="signal handler"):
             on_a_file.mail.delay()
 
-    monkeypatch.setattr(on_a_file.store()._database._writer._works, "_check", signal_handler)
+    monkeypatch.setattr(on_a_file.writer()._works, "_check", signal_handler)
     on_a_file.mail.delay()
     monkeypatch.undo()
     on_a_file.mail.delay()

@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import Callable, Collection
-from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
@@ -10,6 +9,7 @@ import pytest
 from fairlead.client import wakeups
 from fairlead.client.wakeups import Waker
 from fairlead.ports.store import Store
+from tests.support.clock import Clock
 
 A, B = frozenset({"a"}), frozenset({"b"})
 LONG = 10.0
@@ -43,20 +43,10 @@ class Loop:
         self._loop.call_soon_threadsafe(call)
 
 
-class Clock:
-    """A clock that stands still."""
-
-    now = 1000.0
-
-    def monotonic(self) -> float:
-        """Its time."""
-        return self.now
-
-
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     clock = Clock()
-    monkeypatch.setattr(wakeups, "time", SimpleNamespace(monotonic=clock.monotonic))
+    monkeypatch.setattr(wakeups, "time", clock)
     return clock
 
 

@@ -9,21 +9,11 @@ from fairlead.core.states import State
 from fairlead.ports.limits import LimitedClaims
 from fairlead.worker import limits
 from fairlead.worker.limits import FIRST_PAUSE, LONGEST_PAUSE, SWEEP, TOKEN_PAUSE, LimitGate
+from tests.support.clock import Clock
 
 LANE = Lane("short", "acme", "mail", Priority.DEFAULT, 1)
 FREE = LANE._replace(type="free")
 NAME = "type:mail"
-
-
-class Clock:
-    """Stands in for the module `time`."""
-
-    def __init__(self) -> None:
-        self.now = 100.0
-
-    def monotonic(self) -> float:
-        """The instant it stands at."""
-        return self.now
 
 
 @pytest.fixture

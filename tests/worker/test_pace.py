@@ -4,16 +4,9 @@ import pytest
 
 from fairlead.worker import pace
 from fairlead.worker.pace import MOST, Pace
+from tests.support.clock import Clock
 
 SLOTS = 100
-
-
-class Clock:
-    def __init__(self) -> None:
-        self.now = 1000.0
-
-    def monotonic(self) -> float:
-        return self.now
 
 
 @pytest.fixture

@@ -66,21 +66,11 @@ class Gate:
         assert await asyncio.to_thread(self.entered.wait, 10)
 
 
-async def test_works_that_wait_together_share_one_transaction(database: Database) -> None:
-    gate = Gate()
-    first = asyncio.create_task(database.run(gate))
-    await gate.reached()
-    others = [asyncio.create_task(database.run(write(word))) for word in "abc"]
-    await asyncio.sleep(0)
-    gate.released.set()
-    began, *times = await asyncio.gather(first, *others)
-    assert times == [began + 1] * 3
-
-
-async def test_who_comes_soon_after_a_transaction_has_begun_goes_along(
-    database: Database, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(("join_within", "later"), [(0.0, 1), (60.0, 0)], ids=["next", "along"])
+async def test_who_comes_meanwhile_shares_the_next_transaction_or_soon_goes_along(
+    database: Database, monkeypatch: pytest.MonkeyPatch, join_within: float, later: int
 ) -> None:
-    monkeypatch.setattr(transactions, "JOIN_WITHIN", 60.0)
+    monkeypatch.setattr(transactions, "JOIN_WITHIN", join_within)
     gate = Gate()
     first = asyncio.create_task(database.run(gate))
     await gate.reached()
@@ -88,26 +78,8 @@ async def test_who_comes_soon_after_a_transaction_has_begun_goes_along(
     await asyncio.sleep(0)
     gate.released.set()
     began, *times = await asyncio.gather(first, *others)
-    assert times == [began] * 3
+    assert times == [began + later] * 3
     assert await database.read(words) == ["a", "b", "c"]
-
-
-async def test_who_goes_along_and_fails_takes_nothing_of_the_others_with_it(
-    database: Database, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def fail(connection: apsw.Connection, now: float) -> None:
-        raise ZeroDivisionError
-
-    monkeypatch.setattr(transactions, "JOIN_WITHIN", 60.0)
-    gate = Gate()
-    first = asyncio.create_task(database.run(gate))
-    await gate.reached()
-    tasks = [asyncio.create_task(database.run(work)) for work in (write("a"), fail, write("b"))]
-    await asyncio.sleep(0)
-    gate.released.set()
-    _, *results = await asyncio.gather(first, *tasks, return_exceptions=True)
-    assert isinstance(results[1], ZeroDivisionError)
-    assert await database.read(words) == ["a", "b"]
 
 
 async def test_nobody_gets_an_answer_before_the_commit(database: Database) -> None:
@@ -126,7 +98,12 @@ async def test_nobody_gets_an_answer_before_the_commit(database: Database) -> No
     await before
 
 
-async def test_one_failure_takes_nothing_of_the_others_with_it(database: Database) -> None:
+@pytest.mark.parametrize("join_within", [0.0, 60.0], ids=["next", "along"])
+async def test_one_failure_takes_nothing_of_the_others_with_it(
+    database: Database, monkeypatch: pytest.MonkeyPatch, join_within: float
+) -> None:
+    monkeypatch.setattr(transactions, "JOIN_WITHIN", join_within)
+
     def fail(connection: apsw.Connection, now: float) -> None:
         connection.execute("insert into note values ('broken')")
         raise ZeroDivisionError

@@ -3,7 +3,6 @@
 import asyncio
 import itertools
 import threading
-import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
@@ -135,12 +134,11 @@ def test_many_threads_at_once_lose_nothing(database: Database, callers: ThreadPo
     assert sorted(database.call(words)) == given
 
 
-def test_the_end_waits_for_a_caller_who_is_inside(database: Database, callers: ThreadPoolExecutor) -> None:
+async def test_the_end_waits_for_a_caller_who_is_inside(database: Database, callers: ThreadPoolExecutor) -> None:
     gate, inside = enter(callers, database)
     line = writer(database)
     closing = callers.submit(database.close)
-    while not line._ended:
-        time.sleep(0)
+    await until(lambda: line._ended, "the end")
     assert not closing.done()
     with pytest.raises(StoreUnavailable, match="closed"):
         database.call(whoami)
