@@ -2,11 +2,13 @@
 
 import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 import fairlead
+from fairlead import wiring
 from fairlead.core.states import State
 from fairlead.testing import drain
 
@@ -76,3 +78,25 @@ async def test_it_can_be_classified_like_any_error() -> None:
         job = await bad.enqueue()
         await drain(app)
         assert await job.state() is State.DEAD
+
+
+@pytest.mark.parametrize("fails", [False, True])
+async def test_an_upgrade_that_runs_out_of_something_has_failed_too(fails: bool, tmp_path: Path) -> None:
+    """It runs where the end of a coroutine is told by the same kind of exception."""
+    url = f"sqlite:///{tmp_path / 'jobs.db'}"
+    await wiring.migrate(url)
+    before, after = fairlead.App(url), fairlead.App(url)
+
+    async def double(number: int) -> int:
+        return 2 * number
+
+    def upgrade(payload: dict[str, Any], version: int) -> dict[str, Any]:
+        return {"number": next(iter(() if fails else (4,)))}
+
+    old = before.handler("double", retry=ONCE)(double)
+    after.handler("double", retry=ONCE, version=2, upgrade=upgrade)(double)
+    async with before, after:
+        job = await old.enqueue(number=1)
+        await drain(after)
+        record = await job.read()
+        assert (record.state, record.result) == ((State.DEAD, None) if fails else (State.SUCCEEDED, "8"))

@@ -2,9 +2,8 @@
 
 import asyncio
 import gc
-from collections.abc import Coroutine, Sequence
+from collections.abc import Sequence
 from contextvars import ContextVar
-from typing import Any
 
 import pytest
 
@@ -12,6 +11,7 @@ import fairlead
 from fairlead.core.model import Claim, Outcome
 from fairlead.core.settle import Relief
 from fairlead.handlers.spec import HandlerSpec
+from fairlead.worker.lead import Waiting
 from fairlead.worker.running import Running
 from tests.worker.support import until
 
@@ -137,15 +137,15 @@ async def test_a_defect_in_the_middle_of_turns_keeps_nobody_else_waiting(monkeyp
     desk, defects = Desk(), ["once"]
     async with desk.app, desk.app.worker(concurrency=8) as worker:
         await warm(desk)
-        run, told = worker.slots._runner.run, list[object]()
+        begin, told = worker.slots._runner.begin, list[object]()
         asyncio.get_running_loop().set_exception_handler(lambda loop, context: told.append(context["exception"]))
 
-        def fail_once(claim: Claim, spec: HandlerSpec, running: Running) -> Coroutine[Any, Any, Outcome]:
+        def fail_once(claim: Claim, spec: HandlerSpec, running: Running | None) -> Outcome | Waiting[Outcome]:
             if defects and '"number":2' in claim.payload:
                 raise RuntimeError(defects.pop())
-            return run(claim, spec, running)
+            return begin(claim, spec, running)
 
-        monkeypatch.setattr(worker.slots._runner, "run", fail_once)
+        monkeypatch.setattr(worker.slots._runner, "begin", fail_once)
         jobs = await desk.submit(*["nothing"] * 5)
         assert [await job.wait(10) for job in jobs if job is not jobs[2]] == [0, 1, 3, 4]
         assert not defects

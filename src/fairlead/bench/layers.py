@@ -17,9 +17,9 @@ from fairlead.core.ids import make_ids
 from fairlead.core.model import Claim, Lease, NewJob, Settlement
 from fairlead.core.settle import succeed
 from fairlead.handlers.options import Options, new_jobs
+from fairlead.handlers.spec import HandlerSpec
 from fairlead.stores import rows
 from fairlead.stores.enqueue import job_row
-from fairlead.worker.lead import lead
 from fairlead.worker.runner import Runner
 
 BATCH = 1000
@@ -133,14 +133,18 @@ async def _take_turns(app: BenchApp, claims: list[Claim]) -> None:
     with ThreadPoolExecutor(1) as threads:
         runner = Runner(threads, app.settings.result_limit)
         for claim in claims:
-            lead(runner.run(claim, spec))
+            runner.begin(claim, spec)
 
 
 async def _run_all(app: BenchApp, claims: list[Claim]) -> None:
     spec = app.noops[0].spec
     with ThreadPoolExecutor(1) as threads:
         runner = Runner(threads, app.settings.result_limit)
-        await asyncio.gather(*(asyncio.create_task(runner.run(claim, spec)) for claim in claims))
+        await asyncio.gather(*(asyncio.create_task(_run(runner, claim, spec)) for claim in claims))
+
+
+async def _run(runner: Runner, claim: Claim, spec: HandlerSpec) -> None:
+    runner.begin(claim, spec)
 
 
 def _best(run: Callable[[], object], rounds: int) -> float:

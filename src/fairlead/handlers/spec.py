@@ -60,6 +60,11 @@ class HandlerSpec:
         """What its jobs' lanes say of its limits."""
         return Marks(self.name, self.arguments, self.limits, self.needs)
 
+    @cached_property
+    def is_bare(self) -> bool:
+        """Whether it runs on the event loop and knows nothing of its run but its arguments."""
+        return self.is_async and not self.arguments.takes_context
+
     @property
     def retry(self) -> Retry:
         """The policy for application errors."""

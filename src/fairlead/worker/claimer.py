@@ -23,6 +23,7 @@ import uuid
 from collections import Counter
 from collections.abc import Callable, Mapping
 
+from fairlead.core.alike import only_lane
 from fairlead.core.estimates import Estimates
 from fairlead.core.fairshare import FairQueue, Grant
 from fairlead.core.gates import has_gates, limiting, why_closed
@@ -357,6 +358,8 @@ class Claimer:
 
 def _by_lane(claims: list[Claim]) -> dict[int, tuple[int, float]]:
     """How many jobs of each lane there are, and since when the last one was ready."""
+    if (only := only_lane(claims)) is not None:
+        return {only.id: (len(claims), claims[-1].ready_at)}
     counts: dict[int, int] = {}
     last: dict[int, Claim] = {}
     for claim in claims:

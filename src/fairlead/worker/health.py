@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 from uuid import uuid4
 
 from fairlead.core import quarantine
+from fairlead.core.alike import only_lane
 from fairlead.core.breaker import BREAKER, opened, why_open
 from fairlead.core.controls import ABSENT, Change
 from fairlead.core.durations import seconds
@@ -98,11 +99,14 @@ class Health:
     def ended_well(self, claims: Sequence[Claim]) -> None:
         """Count runs that succeeded."""
         good, good_retries = self._tally.good, self._tally.good_retries
+        if (only := only_lane(claims)) is not None:
+            good[only.type, only.tenant] += len(claims)
+        else:
+            for claim in claims:
+                good[claim.lane.type, claim.lane.tenant] += 1
         for claim in claims:
-            lane = claim.lane
-            good[lane.type, lane.tenant] += 1
             if claim.attempt > 1:
-                good_retries[lane.tenant] += 1
+                good_retries[claim.lane.tenant] += 1
         if self._breakers.permitted:
             for claim in claims:
                 self._breakers.ended(claim, True)

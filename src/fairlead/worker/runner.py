@@ -14,6 +14,7 @@ from fairlead.handlers.spec import HandlerSpec
 from fairlead.telemetry.events import Telemetry
 from fairlead.worker.containing import FROM_OUTSIDE, contained
 from fairlead.worker.failures import outcome_of
+from fairlead.worker.lead import Waiting, lead
 from fairlead.worker.lost import LostRuns
 from fairlead.worker.results import dump_result
 from fairlead.worker.tools import RunTools
@@ -32,10 +33,33 @@ class Runner:
         self._lost = LostRuns(Telemetry()) if lost is None else lost
         self._result_limit = result_limit
 
-    async def run(self, claim: Claim, spec: HandlerSpec, run: Run | None = None) -> Outcome:
-        """Run the handler; cancellation passes through, every other end is an outcome."""
+    def begin(self, claim: Claim, spec: HandlerSpec, run: Run | None = None) -> Outcome | Waiting[Outcome]:
+        """Run the handler up to where it waits for the first time; cancellation passes through."""
         if claim.time_left is not None and claim.time_left < 0:
             return Outcome(Ending.EXPIRED, error=late_error(-claim.time_left))
+        if not spec.is_bare:
+            return lead(self._run(claim, spec, run))
+        try:  # a coroutine around the handler's would cost as much as the rest of a run that does nothing
+            result = lead(spec.function(**spec.load(claim.payload, claim.lane.version)))
+            if isinstance(result, Waiting):
+                return lead(self._go_on(result, spec))
+            return WELL if result is None else self._succeeded(result)
+        except FROM_OUTSIDE:
+            raise
+        except BaseException as error:
+            return outcome_of(error, spec)
+
+    async def _go_on(self, rest: Waiting[Any], spec: HandlerSpec) -> Outcome:
+        """Run the rest of a handler that waits."""
+        try:
+            return self._succeeded(await rest)
+        except FROM_OUTSIDE:
+            raise
+        except BaseException as error:
+            return outcome_of(error, spec)
+
+    async def _run(self, claim: Claim, spec: HandlerSpec, run: Run | None) -> Outcome:
+        """Run a handler that has a context or a thread; every end but cancellation is an outcome."""
         context = Context(claim, run, self._tools) if spec.arguments.takes_context else None
         try:
             arguments = spec.load(claim.payload, claim.lane.version)
@@ -44,7 +68,7 @@ class Runner:
                 result = await spec.function(*given, **arguments)
             else:
                 result = await self._in_thread(claim, partial(spec.function, *given, **arguments))
-            outcome = WELL if result is None else Outcome(Ending.SUCCEEDED, dump_result(result, self._result_limit))
+            outcome = self._succeeded(result)
             if context is not None and context.open_transaction is not None and self._tools is not None:
                 return await self._tools.commit(claim, outcome, context.open_transaction)
             return outcome
@@ -55,6 +79,9 @@ class Runner:
         finally:
             if context is not None and context.end():
                 await context.roll_back()
+
+    def _succeeded(self, result: Any) -> Outcome:
+        return WELL if result is None else Outcome(Ending.SUCCEEDED, dump_result(result, self._result_limit))
 
     async def _in_thread(self, claim: Claim, call: Callable[[], Any]) -> Any:
         in_thread = self._threads.submit(contextvars.copy_context().run, contained, call)

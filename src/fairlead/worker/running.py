@@ -10,6 +10,7 @@ from fairlead.handlers.spec import HandlerSpec
 from fairlead.worker.terms import Terms
 
 STOP_PATIENCE = 5.0
+ITS_OWN_DOING = Outcome(Ending.FAILED, error=ErrorInfo("CancelledError", "the handler cancelled itself"))
 
 
 class Running:
@@ -63,7 +64,7 @@ class Running:
             return Outcome(Ending.TIMED_OUT, error=ErrorInfo("TimedOut", reason, failure=FailureClass.TIMEOUT))
         if self.stopped_by is not None:
             return Outcome(self.stopped_by)
-        return Outcome(Ending.FAILED, error=ErrorInfo("CancelledError", "the handler cancelled itself"))
+        return ITS_OWN_DOING
 
     def _terms(self, terms: Terms) -> tuple[float | None, Policies]:
         found = terms.of(self.spec, self.claim.lane.pool)

@@ -11,9 +11,10 @@ Runs that succeed in such a spell are settled and accounted for together when it
 import asyncio
 import time
 from collections import deque
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from random import Random
 
+from fairlead.core.alike import only_lane
 from fairlead.core.controls import Controls
 from fairlead.core.failure import Policies
 from fairlead.core.model import CancelRequest, Claim, Ending, Lane, Outcome, Settlement
@@ -21,10 +22,10 @@ from fairlead.core.settle import settle, succeed
 from fairlead.handlers.spec import HandlerSpec, Registry
 from fairlead.telemetry.events import CancelAsked, JobEnded, JobStarted, LateExecution, Telemetry
 from fairlead.worker.health import Health
-from fairlead.worker.lead import Waiting, lead
+from fairlead.worker.lead import Waiting
 from fairlead.worker.lost import LostRuns
 from fairlead.worker.runner import Runner
-from fairlead.worker.running import Running
+from fairlead.worker.running import ITS_OWN_DOING, Running
 from fairlead.worker.settler import Settler
 from fairlead.worker.terms import Terms
 
@@ -204,7 +205,7 @@ class Slots:
         well: list[tuple[Claim, str | None]] = []
         began: list[tuple[str, float, float]] = []
         ended: list[tuple[Lane, float]] = []
-        now = time.monotonic()
+        telling, now = bool(self._telemetry), time.monotonic()
         until = now + SPELL
         try:
             while self.waiting and len(self.running) < self.capacity and now < until and not task.cancelling():
@@ -215,18 +216,18 @@ class Slots:
                     self._start(claim)
                     continue
                 began.append((lane.pool, claim.ready_at, started))
-                running = Running(claim, spec, started, task)
-                outcome = self._begin(running)
+                running = None if spec.is_bare else Running(claim, spec, started, task)
+                outcome = self._begin(claim, spec, running)
                 if isinstance(outcome, Waiting):
-                    return running, outcome
+                    return running or Running(claim, spec, started, task), outcome
                 now = time.monotonic()
-                if outcome.ending is SUCCEEDED and outcome.stored is None and not self._telemetry:
+                if outcome.ending is SUCCEEDED and outcome.stored is None and not telling:
                     well.append((claim, outcome.result))
                     ended.append((lane, now - started))
                 else:  # what went well before it counts before it
                     self._end_well(well, ended)
                     well, ended = [], []
-                    self._end(running, outcome)
+                    self._end(running or Running(claim, spec, started, task), outcome)
             return None
         finally:
             self._on_started(began)
@@ -249,7 +250,7 @@ class Slots:
     async def _run_alone(self, running: Running) -> None:
         claim = running.claim
         self._on_started([(claim.lane.pool, claim.ready_at, running.started)])
-        outcome = self._begin(running)
+        outcome = self._begin(claim, running.spec, running)
         if isinstance(outcome, Waiting):
             outcome = await self._go_through(running, outcome)
         else:
@@ -284,17 +285,16 @@ class Slots:
         if ended:
             self._on_freed(ended)
 
-    def _begin(self, running: Running) -> Outcome | Waiting[Outcome]:
-        """Run a job up to where it waits for the first time."""
-        claim = running.claim
+    def _begin(self, claim: Claim, spec: HandlerSpec, running: Running | None) -> Outcome | Waiting[Outcome]:
+        """Run a job up to where it waits for the first time; what nobody can stop until then need not be known."""
         self._begun += 1
         if self._telemetry:
             waited = max(0.0, time.time() - claim.ready_at)
             self._telemetry.emit(JobStarted(claim.id, claim.lane.type, claim.lane.tenant, claim.attempt, waited))
         try:
-            return lead(self._runner.run(claim, running.spec, running))
+            return self._runner.begin(claim, spec, running)
         except asyncio.CancelledError:
-            return running.outcome_of_stop()
+            return ITS_OWN_DOING if running is None else running.outcome_of_stop()
 
     def _end(self, running: Running, outcome: Outcome) -> None:
         """Settle a run, unless that was done without it."""
@@ -341,13 +341,13 @@ class Slots:
         )
 
 
-def in_turns(claims: Collection[Claim]) -> deque[Claim]:
+def in_turns(claims: Sequence[Claim]) -> deque[Claim]:
     """The claims in the order in which tenants take turns, each with its own in their order."""
+    if only_lane(claims) is not None:
+        return deque(claims)
     by_tenant: dict[str, deque[Claim]] = {}
     for claim in claims:
         by_tenant.setdefault(claim.lane.tenant, deque()).append(claim)
-    if len(by_tenant) < 2:
-        return deque(claims)
     ordered: deque[Claim] = deque()
     while by_tenant:
         for tenant, own in list(by_tenant.items()):
