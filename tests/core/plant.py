@@ -99,7 +99,7 @@ class Plant:
 
     def _end(self, number: int) -> None:
         lane, began = self._running.pop(number)
-        self.tally.ended(lane, self.now - began)
+        self.tally.ended([(lane, self.now - began)])
         self._deliver(lane, began)
 
     def _deliver(self, lane: Lane, began: float) -> None:

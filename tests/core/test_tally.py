@@ -6,7 +6,8 @@ from hypothesis import strategies as st
 
 from fairlead.core.estimates import Estimates
 from fairlead.core.model import Lane, Priority
-from fairlead.core.tally import Tally
+from fairlead.core.runtimes import RunCount, bucket_of
+from fairlead.core.tally import AT_ONCE, Tally
 
 DEFAULT = 10.0
 LANE = Lane("default", "acme", "mail", Priority.DEFAULT, 1)
@@ -29,7 +30,7 @@ def test_in_the_end_exactly_what_ran_is_charged_and_delivered(
         for index, length in enumerate(lengths):
             if length <= now and index not in ended:
                 ended.add(index)
-                tally.ended(LANE, length)
+                tally.ended([(LANE, length)])
         running = [(LANE, now) for index in range(len(lengths)) if index not in ended]
         for usage in tally.settle(running):
             charged, unearned, delivered = (
@@ -63,8 +64,7 @@ def test_lanes_are_kept_apart() -> None:
     tally = Tally()
     tally.started(LANE, 1, 1.0)
     tally.started(OTHER, 1, 1.0)
-    tally.ended(LANE, 1.0)
-    tally.ended(OTHER, 3.0)
+    tally.ended([(LANE, 1.0), (OTHER, 3.0)])
     assert {usage.lane.tenant: usage.delivered for usage in tally.settle([])} == {"acme": 1.0, "other": 3.0}
 
 
@@ -90,7 +90,18 @@ def test_a_type_is_charged_by_guess_until_a_run_of_it_has_ended() -> None:
     tally.started(LANE, 2, DEFAULT)
     tally.settle([(LANE, 1.0)] * 2)
     assert tally.guessed == {"mail"}
-    tally.ended(LANE, 1.0)
+    tally.ended([(LANE, 1.0)])
     tally.settle([(LANE, 1.0)])
     tally.started(OTHER, 1, DEFAULT)
     assert not tally.guessed
+
+
+@pytest.mark.parametrize("count", [1, AT_ONCE - 1, AT_ONCE, 10 * AT_ONCE + 3])
+def test_runs_that_end_at_once_count_as_those_that_end_one_by_one(count: int) -> None:
+    together, apart = Tally(), Tally()
+    runs = [((LANE, OTHER)[number % 2], 0.25) for number in range(count)]
+    together.ended(runs)
+    for run in runs:
+        apart.ended([run])
+    assert together.settle([]) == apart.settle([])
+    assert together.take_runs() == apart.take_runs() == [RunCount("mail", bucket_of(0.25), count, count * 0.25)]

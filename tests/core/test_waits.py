@@ -30,7 +30,7 @@ def test_counts_of_two_workers_are_those_of_one(waits: list[tuple[str, float]], 
     def counted(part: list[tuple[str, float]]) -> list[WaitCount]:
         worker = Waits()
         for pool, seconds in part:
-            worker.begun.append((pool, 0.0, seconds))
+            worker.begun([(pool, 0.0, seconds)])
         return worker.take()
 
     together, apart = counted(waits), counted(waits[:cut]) + counted(waits[cut:])
@@ -41,7 +41,7 @@ def test_counts_of_two_workers_are_those_of_one(waits: list[tuple[str, float]], 
 def test_of_very_many_at_once_a_sample_stands_for_all() -> None:
     waits = Waits()
     for _ in range(10 * SAMPLE):
-        waits.begun.append(("short", 0.0, 0.5))
+        waits.begun([("short", 0.0, 0.5)])
     (count,) = waits.take()
     assert 0.99 < count.starts / (10 * SAMPLE) < 1.01
 
@@ -57,11 +57,19 @@ def test_spreads_by_minute_are_in_order_and_nothing_has_none() -> None:
 
 def test_a_wait_that_a_clock_makes_negative_is_none() -> None:
     waits = Waits(ahead=lambda: -3.0)
-    waits.begun.append(("short", 0.0, 1.0))
+    waits.begun([("short", 0.0, 1.0)])
     assert waits.take() == [WaitCount("short", bucket_of(0.0), 1)]
 
 
 def test_a_wait_is_measured_by_the_clock_of_the_store() -> None:
     waits = Waits(ahead=lambda: 1_000_000.0)
-    waits.begun.append(("short", 1_000_002.0, 10.0))
+    waits.begun([("short", 1_000_002.0, 10.0)])
     assert waits.take() == [WaitCount("short", bucket_of(8.0), 1)]
+
+
+@given(st.lists(st.integers(1, 400), max_size=10))
+def test_of_those_that_begin_at_once_a_few_stand_for_all(groups: list[int]) -> None:
+    waits = Waits()
+    for size in groups:
+        waits.begun([("short", 0.0, 0.5)] * size)
+    assert sum(count.starts for count in waits.take()) == sum(groups)

@@ -70,7 +70,7 @@ async def test_what_arrived_although_nobody_said_so_is_not_added_again() -> None
     for seconds in (3.0, 4.0):
         (grant,) = queue.allocate(1, tally.estimates.of)
         tally.started(grant.lane, 1, grant.cost)
-        tally.ended(LANE, seconds)
+        tally.ended([(LANE, seconds)])
         with pytest.raises(StoreUnavailable):
             await accounts.flush()
         with pytest.raises(StoreUnavailable):
@@ -89,8 +89,8 @@ async def test_what_could_not_be_stored_is_stored_later() -> None:
     queue.update([ActiveLane(LANE, 0.0)])
     (grant,) = queue.allocate(1, tally.estimates.of)
     tally.started(grant.lane, 1, grant.cost)
-    tally.ended(LANE, 3.0)
-    tally.waits.begun.append(("short", 0.0, 1.0))
+    tally.ended([(LANE, 3.0)])
+    tally.waits.begun([("short", 0.0, 1.0)])
     for _ in range(2):
         with pytest.raises(StoreUnavailable):
             await accounts.flush()
@@ -119,7 +119,7 @@ async def test_what_was_guessed_is_put_right_when_the_first_run_has_ended(monkey
         accounts.ended()  # of another job
         await asyncio.sleep(2 * keeping.AT_MOST_EVERY)
         assert tally.guessed
-        tally.ended(LANE, 0.001)
+        tally.ended([(LANE, 0.001)])
         accounts.ended()
         await until(lambda: not tally.guessed)
         assert queue.allocate(1, tally.estimates.of)[0].cost == pytest.approx(0.001)

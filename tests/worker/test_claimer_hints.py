@@ -149,7 +149,7 @@ async def test_others_are_told_at_once_of_long_jobs_but_not_of_guesses(monkeypat
         scene.claimer.on_long_jobs = lambda: told.append("long")
         await scene.claimer.take(2)
         assert told == []
-        scene.claimer.tally.ended((await scene.claimer.take(1))[0].lane, 5.0)
+        scene.claimer.tally.ended([((await scene.claimer.take(1))[0].lane, 5.0)])
         scene.claimer.tally.settle([])
         await scene.claimer.take(2)
         assert told == ["long"]

@@ -3,13 +3,15 @@
 Buckets begin at whole sixteenths of powers of two, so 1 second and 60 seconds are both borders of buckets.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from math import frexp, ldexp
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 PARTS = 8
 SHORTEST = 0.000_1
 LONGEST = 1e8
+
+Item = TypeVar("Item")
 
 
 class RunCount(NamedTuple):
@@ -33,6 +35,14 @@ def bucket_of(seconds: float) -> int:
     """The bucket of a duration."""
     part, power = frexp(min(max(seconds, SHORTEST), LONGEST))
     return power * PARTS + int(part * 2 * PARTS) - PARTS
+
+
+def thinned(items: Sequence[Item], most: int) -> list[tuple[Item, int]]:
+    """At most so many of the items, evenly, each with how many it stands for: together they stand for all."""
+    if len(items) <= most:
+        return [(item, 1) for item in items]
+    each = -(-len(items) // most)
+    return [(items[at], min(each, len(items) - at)) for at in range(0, len(items), each)]
 
 
 def begin_of(bucket: int) -> float:

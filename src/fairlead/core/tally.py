@@ -1,21 +1,23 @@
 """What a worker has used: jobs handed out, running and ended, turned into slot-seconds.
 
-The end of a job only appends to a list; the rest is done for all of them from time to time.
+The end of a job only appends to a list; the rest is done for all of them from time to time. Where many end at once, as
+quick ones do, it is done at once: later they would have to be fetched from memory again.
 
 The rule for what a tenant should have been charged: for each job that has ended, the time it ran; for each that has
 not, its estimate, or the time it has run if that is longer. `settle` finds the difference to what it was charged, so
 an error in an estimate lasts as long as the job, and a job that outlives its estimate is charged as it goes on.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from fairlead.core.estimates import Estimates
 from fairlead.core.model import Lane
-from fairlead.core.runtimes import RunCount, bucket_of
+from fairlead.core.runtimes import RunCount, bucket_of, thinned
 from fairlead.core.waits import Waits
 
 SAMPLE = 250  # runs of which the buckets are counted, each for as many others, where more have ended
+AT_ONCE = 25  # runs that are many for one call, and of which the buckets are counted then
 
 
 class Usage(NamedTuple):
@@ -61,7 +63,7 @@ class Tally:
         self.estimates = Estimates() if estimates is None else estimates
         self._lanes: dict[int, LaneTally] = {}
         self.guessed: set[str] = set()  # types of which jobs were charged, and none has been seen to end
-        self.over: list[tuple[Lane, float]] = []  # the lane of each job that has ended, and how long it ran
+        self._over: list[tuple[Lane, float]] = []  # the lane of each job that has ended, and how long it ran
         self._runs: dict[tuple[str, int], tuple[int, float]] = {}
         self.waits = Waits()
 
@@ -73,13 +75,17 @@ class Tally:
         if count and self.estimates.is_guess(lane.type):
             self.guessed.add(lane.type)
 
-    def ended(self, lane: Lane, ran: float) -> None:
-        """A job has run so long."""
-        self.over.append((lane, ran))
+    def ended(self, runs: Sequence[tuple[Lane, float]]) -> None:
+        """Jobs of these lanes have run so long."""
+        if len(runs) < AT_ONCE:
+            self._over += runs
+        else:
+            self._sort(runs, AT_ONCE)
 
     def settle(self, running: Iterable[tuple[Lane, float]]) -> list[Usage]:
         """What to charge, given the jobs in this worker's hands and for how long each has run."""
-        self._sort_ended()
+        over, self._over = self._over, []
+        self._sort(over, SAMPLE)
         self.waits.sort()
         self._learn()
         due: dict[int, float] = {}
@@ -97,9 +103,8 @@ class Tally:
         runs, self._runs = self._runs, {}
         return [RunCount(job_type, bucket, count, seconds) for (job_type, bucket), (count, seconds) in runs.items()]
 
-    def _sort_ended(self) -> None:
-        ended = self.over.copy()
-        self.over.clear()
+    def _sort(self, ended: Sequence[tuple[Lane, float]], most: int) -> None:
+        """Add up what ran by lane, and count the buckets of at most so many runs."""
         known: dict[int, LaneTally] = {}  # by the object: the jobs of many lanes come in turns
         last = tally = None
         for lane, ran in ended:
@@ -109,11 +114,10 @@ class Tally:
                     tally = known[id(lane)] = self._of(lane)
             tally.count += 1
             tally.seconds += ran
-        each = 1 + len(ended) // SAMPLE
-        for lane, ran in ended[::each]:
+        for (lane, ran), stands_for in thinned(ended, most):
             key = (lane.type, bucket_of(ran))
             count, seconds = self._runs.get(key, (0, 0.0))
-            self._runs[key] = (count + each, seconds + ran * each)
+            self._runs[key] = (count + stands_for, seconds + ran * stands_for)
 
     def _learn(self) -> None:
         ended: dict[str, tuple[int, float]] = {}

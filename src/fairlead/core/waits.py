@@ -6,11 +6,13 @@ The buckets are those of core.runtimes: a percentile is at most 12.5 % above the
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple, TypeVar
 
-from fairlead.core.runtimes import bucket_of, percentile
+from fairlead.core.runtimes import bucket_of, percentile, thinned
 
-SAMPLE = 250  # waits of which the buckets are counted, each for as many others, where more have begun at once
+SAMPLE = 250  # waits of which the buckets are counted, each for as many others, where more have begun
+AT_ONCE = 25  # of which are kept where more begin at once
 MINUTE = 60
 
+Begun = tuple[str, float, float]
 Key = TypeVar("Key", str, int)
 
 
@@ -33,25 +35,27 @@ class Spread(NamedTuple):
 
 
 class Waits:
-    """The waits that one worker has seen; the start of a job only appends to a list, `begun`.
+    """The waits that one worker has seen; the start of a job only appends to a list, and of many at once a few do.
 
     Of each job there is its pool, when it became ready by the store's clock, and when it was started by this process's;
     `ahead` tells how far the store's clock is ahead of this process's.
     """
 
     def __init__(self, ahead: Callable[[], float] = lambda: 0.0) -> None:
-        self.begun: list[tuple[str, float, float]] = []
         self.ahead = ahead
+        self._begun: list[tuple[Begun, int]] = []  # each with how many it stands for
         self._counts: dict[tuple[str, int], int] = {}
+
+    def begun(self, jobs: Sequence[Begun]) -> None:
+        """Jobs were started."""
+        self._begun += thinned(jobs, AT_ONCE)
 
     def sort(self) -> None:
         """Count what has begun since the last call."""
-        each, ahead = 1 + len(self.begun) // SAMPLE, self.ahead()
-        sample = self.begun[::each]
-        self.begun.clear()
-        for pool, ready_at, started in sample:
+        begun, self._begun, ahead = self._begun, [], self.ahead()
+        for ((pool, ready_at, started), jobs), stands_for in thinned(begun, SAMPLE):
             key = (pool, bucket_of(started + ahead - ready_at))
-            self._counts[key] = self._counts.get(key, 0) + each
+            self._counts[key] = self._counts.get(key, 0) + jobs * stands_for
 
     def take(self) -> list[WaitCount]:
         """The counts since the last time."""

@@ -136,7 +136,7 @@ class Worker:
         del self._running[number]
         queue.meter.finished(now)
         self.free += 1
-        self.tally.ended(queue.lane, now - started)
+        self.tally.ended([(queue.lane, now - started)])
         self.wake(now)
 
     def _plan_to_tell(self, now: float) -> None:

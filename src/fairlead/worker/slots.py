@@ -11,7 +11,7 @@ Runs that succeed in such a spell are settled and accounted for together when it
 import asyncio
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from random import Random
 
 from fairlead.core.alike import only_lane
@@ -48,8 +48,8 @@ class Slots:
         health: Health,
         telemetry: Telemetry,
         on_freed: Callable[[int], None],
-        on_ended: Callable[[Iterable[tuple[Lane, float]]], None] = lambda ended: None,
-        on_started: Callable[[Iterable[tuple[str, float, float]]], None] = lambda began: None,
+        on_ended: Callable[[Sequence[tuple[Lane, float]]], None] = lambda ended: None,
+        on_started: Callable[[Sequence[tuple[str, float, float]]], None] = lambda began: None,
         terms: Terms | None = None,
     ) -> None:
         self.size = size
