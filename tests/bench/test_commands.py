@@ -64,6 +64,8 @@ def test_drain(tmp_path: Path) -> None:
         "--concurrency",
         "50",
         "--memory",
+        "--rounds",
+        "1",
     ]
     found = bench("drain", "--store", file_in(tmp_path), *arguments)
     check_share(found)
@@ -72,6 +74,13 @@ def test_drain(tmp_path: Path) -> None:
     assert found["setup"]["payload_bytes"] == 64
     assert found["memory_idle_mb"] > 0
     assert list(tmp_path.iterdir()) == []
+
+
+def test_of_several_rounds_the_median_counts(tmp_path: Path) -> None:
+    found = bench("drain", "--store", file_in(tmp_path), "--jobs", "200", "--rounds", "3")
+    check_share(found)
+    assert len(found["shares_of_floor"]) == 3
+    assert found["share_of_floor"] == sorted(found["shares_of_floor"])[1]
 
 
 def test_poison(tmp_path: Path) -> None:
@@ -126,7 +135,7 @@ def test_http(tmp_path: Path) -> None:
 
 
 def test_drain_under_a_limit(tmp_path: Path) -> None:
-    found = bench("drain", "--store", file_in(tmp_path), "--jobs", "200", "--limit", "5")
+    found = bench("drain", "--store", file_in(tmp_path), "--jobs", "200", "--limit", "5", "--rounds", "1")
     assert (found["jobs"], found["setup"]["limit"]) == (200, 5)
 
 
@@ -205,7 +214,7 @@ def test_processes_are_a_number_or_best() -> None:
 
 @pytest.mark.postgres
 def test_drain_and_floor_on_postgres(postgres_url: str) -> None:
-    drained = bench("drain", "--store", postgres_url, "--jobs", "400", "--processes", "2")
+    drained = bench("drain", "--store", postgres_url, "--jobs", "400", "--processes", "2", "--rounds", "1")
     check_share(drained)
     assert drained["processes"] == 2
     assert drained["setup"]["durability"]["fsync"] in ("on", "off")

@@ -56,6 +56,7 @@ def drain(
     failing: Annotated[float, typer.Option(min=0.0, max=1.0, help="Which share of the jobs fails.")] = 0.0,
     memory: Annotated[bool, typer.Option("--memory", help="Also watch the memory of the workers.")] = False,
     limit: Annotated[int | None, typer.Option(min=1, help="Let so many jobs of each type run at once.")] = None,
+    rounds: Annotated[int, typer.Option(min=1, max=100, help="How often to measure; the median share counts.")] = 3,
     as_json: Json = False,
 ) -> None:
     """How fast workers empty a backlog, from the first claim to the last settlement."""
@@ -63,7 +64,7 @@ def drain(
     from fairlead.bench.supply import Mix
 
     counts, mix = _process_counts(processes), Mix(payload, tenants, types, failing)
-    _run(store, as_json, lambda place: drain(place, jobs, counts, concurrency, mix, memory, limit))
+    _run(store, as_json, lambda place: drain(place, jobs, counts, concurrency, mix, memory, limit, rounds))
 
 
 @app.command()

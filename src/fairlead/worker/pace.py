@@ -10,7 +10,7 @@ import time
 SOON = 0.1  # seconds, at most
 SOONEST = 0.01
 MOST = 7  # times as many as there are slots
-CLAIMS = 6  # as many as pass while the jobs claimed ahead find their slots
+CLAIMS = 3  # as many as pass while the jobs claimed ahead find their slots
 KEPT = 0.8  # of the average, at each new claim
 SPAN = 0.1  # seconds over which the rate is taken
 

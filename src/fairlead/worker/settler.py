@@ -17,7 +17,7 @@ from fairlead.telemetry.events import SettlementRefused, Telemetry
 from fairlead.worker.progress import ProgressBook
 from fairlead.worker.trouble import Trouble
 
-GROUP = 1_000
+GROUP = 2_000
 ABREAST = 2  # groups that are on their way at once
 
 Value = TypeVar("Value")
