@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from fairlead.core.estimates import Estimates
 from fairlead.core.model import Lane, Priority
-from fairlead.core.runtimes import RunCount, bucket_of
+from fairlead.core.runtimes import SHORTEST, bucket_of
 from fairlead.core.tally import AT_ONCE, Tally
 
 DEFAULT = 10.0
@@ -98,10 +98,17 @@ def test_a_type_is_charged_by_guess_until_a_run_of_it_has_ended() -> None:
 
 @pytest.mark.parametrize("count", [1, AT_ONCE - 1, AT_ONCE, 10 * AT_ONCE + 3])
 def test_runs_that_end_at_once_count_as_those_that_end_one_by_one(count: int) -> None:
+    """Types take turns, and the last run takes long, as one does that ends a spell."""
     together, apart = Tally(), Tally()
-    runs = [((LANE, OTHER)[number % 2], 0.25) for number in range(count)]
+    runs = [((LANE, LANE._replace(type="call"))[number % 2], 0.25 * SHORTEST) for number in range(count)]
+    runs.append((LANE, 4.0))
     together.ended(runs)
     for run in runs:
         apart.ended([run])
     assert together.settle([]) == apart.settle([])
-    assert together.take_runs() == apart.take_runs() == [RunCount("mail", bucket_of(0.25), count, count * 0.25)]
+    mail, call = count - count // 2, count // 2
+    expected = {("mail", bucket_of(SHORTEST)): mail, ("call", bucket_of(SHORTEST)): call, ("mail", bucket_of(4.0)): 1}
+    for tally in (together, apart):
+        counts = tally.take_runs()
+        assert {(item.type, item.bucket): item.runs for item in counts} == {key: n for key, n in expected.items() if n}
+        assert sum(item.seconds for item in counts) == pytest.approx(4.0 + count * 0.25 * SHORTEST)

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fairlead.core.runtimes import bucket_of
-from fairlead.core.waits import SAMPLE, Spread, WaitCount, Waits, by_minute, by_pool, merged, spread, spread_of
+from fairlead.core.waits import AT_ONCE, SAMPLE, Spread, WaitCount, Waits, by_minute, by_pool, merged, spread, spread_of
 
 seconds = st.floats(0.000_1, 1e6)
 
@@ -73,3 +73,12 @@ def test_of_those_that_begin_at_once_a_few_stand_for_all(groups: list[int]) -> N
     for size in groups:
         waits.begun([("short", 0.0, 0.5)] * size)
     assert sum(count.starts for count in waits.take()) == sum(groups)
+
+
+def test_those_that_come_in_turns_are_all_seen() -> None:
+    waits = Waits()
+    for _ in range(200):
+        waits.begun([("short", 0.0, 0.5), ("long", 0.0, 0.5)] * AT_ONCE)
+    counts = {count.pool: count.starts for count in waits.take()}
+    assert sum(counts.values()) == 400 * AT_ONCE
+    assert 0.85 < counts["short"] / counts["long"] < 1.15

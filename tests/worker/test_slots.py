@@ -4,13 +4,16 @@ import asyncio
 import gc
 from collections.abc import Sequence
 from contextvars import ContextVar
+from typing import Annotated
 
 import pytest
+from pydantic import AfterValidator
 
 import fairlead
 from fairlead.core.model import Claim, Outcome
 from fairlead.core.settle import Relief
 from fairlead.handlers.spec import HandlerSpec
+from fairlead.telemetry.events import Event, JobEnded, JobStarted
 from fairlead.worker.lead import Waiting
 from fairlead.worker.running import Running
 from tests.worker.support import until
@@ -27,6 +30,7 @@ class Desk:
         self.tasks: dict[int, asyncio.Task[object] | None] = {}
         self.names: dict[int, str] = {}
         self.go = asyncio.Event()
+        self.started, self.ended = set[str](), set[str]()
 
         @self.app.handler("act", retry=fairlead.Retry(attempts=1))
         async def act(number: int, what: str = "nothing") -> int:
@@ -40,11 +44,19 @@ class Desk:
                 task = asyncio.current_task()
                 assert task is not None
                 task.cancel()
+            elif what == "listen":
+                self.app.telemetry.listen(self.hear)
             elif what == "hang":
                 await asyncio.sleep(60)
             return number
 
         self.act = act
+
+    def hear(self, event: Event) -> None:
+        if isinstance(event, JobStarted):
+            self.started.add(event.job)
+        elif isinstance(event, JobEnded):
+            self.ended.add(event.job)
 
     async def submit(self, *acts: str) -> list[fairlead.Job]:
         return await self.act.enqueue_many([{"number": number, "what": what} for number, what in enumerate(acts)])
@@ -179,3 +191,44 @@ async def test_what_went_well_before_a_failure_is_counted_before_it(monkeypatch:
                 assert await job.wait(10) == number
         await until(lambda: len(before) == 4)
         assert before == [9, 18, 27, 36]
+
+
+async def test_what_reading_the_arguments_sets_stays_with_the_run() -> None:
+    app, found = fairlead.App("sqlite:///:memory:", poll="50ms"), ContextVar("found", default="nothing")
+
+    def look(value: int) -> int:
+        found.set(NAME.get())
+        NAME.set(f"job {value}")
+        return value
+
+    @app.handler("read")
+    async def read(number: Annotated[int, AfterValidator(look)]) -> list[str]:
+        return [found.get(), NAME.get()]
+
+    async with app, app.worker(concurrency=8):
+        jobs = await read.enqueue_many([{"number": number} for number in range(MANY)])
+        assert [await job.wait(10) for job in jobs] == [["nobody", f"job {number}"] for number in range(MANY)]
+
+
+async def test_who_begins_to_listen_in_the_middle_of_turns_hears_of_no_start_without_its_end() -> None:
+    desk = Desk()
+    async with desk.app, desk.app.worker(concurrency=50):
+        await warm(desk)
+        for job in await desk.submit(*["nothing"] * 5, "listen", *["nothing"] * MANY):
+            await job.wait(10)
+        (later,) = await desk.submit("nothing")
+        await later.wait(10)
+        await until(lambda: later.id in desk.ended)
+        assert desk.started == desk.ended
+
+
+async def test_a_stored_traceback_begins_with_the_handler() -> None:
+    desk = Desk()
+    async with desk.app, desk.app.worker(concurrency=8):
+        await warm(desk)
+        (job,) = await desk.submit("fail")
+        with pytest.raises(fairlead.JobFailed):
+            await job.wait(10)
+        error = (await job.attempts())[0].error
+        assert error is not None
+        assert (error.traceback or "").splitlines()[1].strip().startswith(f'File "{__file__}"')

@@ -5,6 +5,7 @@ Buckets begin at whole sixteenths of powers of two, so 1 second and 60 seconds a
 
 from collections.abc import Mapping, Sequence
 from math import frexp, ldexp
+from random import Random
 from typing import NamedTuple, TypeVar
 
 PARTS = 8
@@ -37,12 +38,13 @@ def bucket_of(seconds: float) -> int:
     return power * PARTS + int(part * 2 * PARTS) - PARTS
 
 
-def thinned(items: Sequence[Item], most: int) -> list[tuple[Item, int]]:
-    """At most so many of the items, evenly, each with how many it stands for: together they stand for all."""
+def thinned(items: Sequence[Item], most: int, rng: Random) -> list[tuple[Item, int]]:
+    """At most so many of the items, and for how many each stands: any one of those, since items may come in turns."""
     if len(items) <= most:
         return [(item, 1) for item in items]
     each = -(-len(items) // most)
-    return [(items[at], min(each, len(items) - at)) for at in range(0, len(items), each)]
+    groups = [(at, min(each, len(items) - at)) for at in range(0, len(items), each)]
+    return [(items[at + rng.randrange(size)], size) for at, size in groups]
 
 
 def begin_of(bucket: int) -> float:

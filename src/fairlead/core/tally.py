@@ -9,15 +9,17 @@ an error in an estimate lasts as long as the job, and a job that outlives its es
 """
 
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from random import Random
+from typing import Any, NamedTuple
 
 from fairlead.core.estimates import Estimates
 from fairlead.core.model import Lane
-from fairlead.core.runtimes import RunCount, bucket_of, thinned
+from fairlead.core.runtimes import SHORTEST, RunCount, bucket_of, thinned
 from fairlead.core.waits import Waits
 
 SAMPLE = 250  # runs of which the buckets are counted, each for as many others, where more have ended
-AT_ONCE = 25  # runs that are many for one call, and of which the buckets are counted then
+AT_ONCE = 25  # runs that are many for one call
+BRIEF = bucket_of(SHORTEST)
 
 
 class Usage(NamedTuple):
@@ -65,6 +67,7 @@ class Tally:
         self.guessed: set[str] = set()  # types of which jobs were charged, and none has been seen to end
         self._over: list[tuple[Lane, float]] = []  # the lane of each job that has ended, and how long it ran
         self._runs: dict[tuple[str, int], tuple[int, float]] = {}
+        self._random = Random()
         self.waits = Waits()
 
     def started(self, lane: Lane, count: int, cost: float) -> None:
@@ -80,12 +83,12 @@ class Tally:
         if len(runs) < AT_ONCE:
             self._over += runs
         else:
-            self._sort(runs, AT_ONCE)
+            self._sort(runs)
 
     def settle(self, running: Iterable[tuple[Lane, float]]) -> list[Usage]:
         """What to charge, given the jobs in this worker's hands and for how long each has run."""
         over, self._over = self._over, []
-        self._sort(over, SAMPLE)
+        self._sort(over)
         self.waits.sort()
         self._learn()
         due: dict[int, float] = {}
@@ -103,21 +106,39 @@ class Tally:
         runs, self._runs = self._runs, {}
         return [RunCount(job_type, bucket, count, seconds) for (job_type, bucket), (count, seconds) in runs.items()]
 
-    def _sort(self, ended: Sequence[tuple[Lane, float]], most: int) -> None:
-        """Add up what ran by lane, and count the buckets of at most so many runs."""
-        known: dict[int, LaneTally] = {}  # by the object: the jobs of many lanes come in turns
-        last = tally = None
+    def _sort(self, ended: Sequence[tuple[Lane, float]]) -> None:
+        """Add up what ran by lane, and count the buckets."""
+        known: dict[int, list[Any]] = {}  # by the object: the jobs of many lanes come in turns
+        last, sums = None, list[Any]()
         for lane, ran in ended:
-            if lane is not last or tally is None:
-                last, tally = lane, known.get(id(lane))
-                if tally is None:
-                    tally = known[id(lane)] = self._of(lane)
-            tally.count += 1
-            tally.seconds += ran
-        for (lane, ran), stands_for in thinned(ended, most):
-            key = (lane.type, bucket_of(ran))
-            count, seconds = self._runs.get(key, (0, 0.0))
-            self._runs[key] = (count + stands_for, seconds + ran * stands_for)
+            if lane is not last:
+                last, sums = lane, known.setdefault(id(lane), [lane, 0, 0.0])
+            sums[1] += 1
+            sums[2] += ran
+        for lane, count, seconds in known.values():
+            tally = self._of(lane)
+            tally.count += count
+            tally.seconds += seconds
+        self._sort_lengths(known.values(), [run for run in ended if run[1] > SHORTEST])
+
+    def _sort_lengths(self, lanes: Iterable[list[Any]], longer: Sequence[tuple[Lane, float]]) -> None:
+        """Count the buckets of runs. All but the longer ones are in the first; what is left of the sums is theirs."""
+        brief: dict[str, tuple[int, float]] = {}
+        for lane, count, seconds in lanes:
+            before = brief.get(lane.type, (0, 0.0))
+            brief[lane.type] = (before[0] + count, before[1] + seconds)
+        for lane, ran in longer:
+            count, seconds = brief[lane.type]
+            brief[lane.type] = (count - 1, seconds - ran)
+        for job_type, (count, seconds) in brief.items():
+            if count:
+                self._count(job_type, BRIEF, count, max(0.0, seconds))
+        for (lane, ran), stands_for in thinned(longer, SAMPLE, self._random):
+            self._count(lane.type, bucket_of(ran), stands_for, ran * stands_for)
+
+    def _count(self, job_type: str, bucket: int, count: int, seconds: float) -> None:
+        counted, before = self._runs.get((job_type, bucket), (0, 0.0))
+        self._runs[job_type, bucket] = (counted + count, before + seconds)
 
     def _learn(self) -> None:
         ended: dict[str, tuple[int, float]] = {}

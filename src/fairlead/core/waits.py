@@ -4,12 +4,13 @@ The buckets are those of core.runtimes: a percentile is at most 12.5 % above the
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from random import Random
 from typing import NamedTuple, TypeVar
 
 from fairlead.core.runtimes import bucket_of, percentile, thinned
 
 SAMPLE = 250  # waits of which the buckets are counted, each for as many others, where more have begun
-AT_ONCE = 25  # of which are kept where more begin at once
+AT_ONCE = 25  # and of so many, where more have begun in one spell
 MINUTE = 60
 
 Begun = tuple[str, float, float]
@@ -35,7 +36,7 @@ class Spread(NamedTuple):
 
 
 class Waits:
-    """The waits that one worker has seen; the start of a job only appends to a list, and of many at once a few do.
+    """The waits that one worker has seen; the start of a job only appends to a list, of many at once a few are counted.
 
     Of each job there is its pool, when it became ready by the store's clock, and when it was started by this process's;
     `ahead` tells how far the store's clock is ahead of this process's.
@@ -43,19 +44,27 @@ class Waits:
 
     def __init__(self, ahead: Callable[[], float] = lambda: 0.0) -> None:
         self.ahead = ahead
-        self._begun: list[tuple[Begun, int]] = []  # each with how many it stands for
+        self._begun: list[Begun] = []
         self._counts: dict[tuple[str, int], int] = {}
+        self._random = Random()
 
     def begun(self, jobs: Sequence[Begun]) -> None:
         """Jobs were started."""
-        self._begun += thinned(jobs, AT_ONCE)
+        if len(jobs) <= AT_ONCE:
+            self._begun += jobs
+        else:
+            self._count(thinned(jobs, AT_ONCE, self._random))
 
     def sort(self) -> None:
         """Count what has begun since the last call."""
-        begun, self._begun, ahead = self._begun, [], self.ahead()
-        for ((pool, ready_at, started), jobs), stands_for in thinned(begun, SAMPLE):
+        begun, self._begun = self._begun, []
+        self._count(thinned(begun, SAMPLE, self._random))
+
+    def _count(self, sample: Iterable[tuple[Begun, int]]) -> None:
+        ahead = self.ahead()
+        for (pool, ready_at, started), stands_for in sample:
             key = (pool, bucket_of(started + ahead - ready_at))
-            self._counts[key] = self._counts.get(key, 0) + jobs * stands_for
+            self._counts[key] = self._counts.get(key, 0) + stands_for
 
     def take(self) -> list[WaitCount]:
         """The counts since the last time."""

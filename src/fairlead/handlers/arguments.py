@@ -101,6 +101,10 @@ def _hints(type_name: str, function: Callable[..., Any]) -> dict[str, Any]:
             f"the type hints of {type_name!r} cannot be resolved ({error}); "
             "define the types in the handler's module, not under TYPE_CHECKING"
         ) from None
+    except TypeError:
+        raise ConfigError(
+            f"the handler of {type_name!r} is {function!r}, which is no function or method: write one that calls it"
+        ) from None
 
 
 def _is_context(parameter: inspect.Parameter, hints: dict[str, Any]) -> bool:

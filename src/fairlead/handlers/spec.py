@@ -62,8 +62,8 @@ class HandlerSpec:
 
     @cached_property
     def is_bare(self) -> bool:
-        """Whether it runs on the event loop and knows nothing of its run but its arguments."""
-        return self.is_async and not self.arguments.takes_context
+        """Whether a call of it makes a coroutine that knows nothing of its run but its arguments."""
+        return self.is_async and not self.arguments.takes_context and _makes_coroutines(self.function)
 
     @property
     def retry(self) -> Retry:
@@ -94,6 +94,12 @@ class HandlerSpec:
             "retry_budget": self.budget.stored(),
         }
         return JobType(self.name, self.version, self.pool, self.arguments.schema(), settings)
+
+
+def _makes_coroutines(function: Callable[..., Any]) -> bool:
+    """Whether it is a coroutine function by itself; one that is only marked as such may return anything to await."""
+    code = getattr(function, "__code__", None)
+    return code is not None and bool(code.co_flags & inspect.CO_COROUTINE)
 
 
 def declare(

@@ -11,7 +11,7 @@ from fairlead.errors import DeadLetter, Discard, JobCancelled, RetryLater, Snooz
 from fairlead.handlers.spec import HandlerSpec
 from fairlead.worker.answers import retry_after_of, status_of
 from fairlead.worker.containing import Escaped
-from fairlead.worker.frames import user_frame
+from fairlead.worker.frames import from_handler, user_frame
 
 MESSAGE_LIMIT = 2_000
 TRACEBACK_LIMIT = 16_000
@@ -59,7 +59,7 @@ def describe(
     kind = type(error)
     name = kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
     message = _clean(_text(error), MESSAGE_LIMIT)
-    lines = "".join(traceback.format_exception(error))
+    lines = "".join(traceback.format_exception(kind, error, from_handler(error)))
     return ErrorInfo(
         type=_clean(name, 200),
         message=message,

@@ -4,14 +4,15 @@ import os
 import sysconfig
 import traceback
 from functools import lru_cache
-from types import CodeType
+from types import CodeType, TracebackType
 
 _PACKAGES = (f"{os.sep}site-packages{os.sep}", f"{os.sep}dist-packages{os.sep}")
+_OURS = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "")
 _NOT_USERS = tuple(
     {
         os.path.join(folder, "")
         for folder in (
-            os.path.dirname(os.path.dirname(os.path.abspath(__file__))),
+            _OURS,
             sysconfig.get_path("stdlib"),
             sysconfig.get_path("platstdlib"),
             os.path.dirname(os.__file__),
@@ -27,6 +28,14 @@ def user_frame(error: BaseException) -> str | None:
         return None
     own = [code for code in codes if _is_users(code.co_filename)]
     return _place((own or codes)[-1])
+
+
+def from_handler(error: BaseException) -> TracebackType | None:
+    """Where an error came from, without the frames of Fairlead that led to the handler."""
+    found = error.__traceback__
+    while found is not None and found.tb_next is not None and found.tb_frame.f_code.co_filename.startswith(_OURS):
+        found = found.tb_next
+    return found
 
 
 @lru_cache(maxsize=4096)

@@ -40,6 +40,8 @@ class Waiting(Generic[Value]):
             except StopIteration as end:
                 value: Value = end.value
                 return value
+            finally:
+                given = None  # an error would refer to this frame, and this frame to it
 
 
 def lead(coroutine: Coroutine[Any, Any, Value]) -> Value | Waiting[Value]:

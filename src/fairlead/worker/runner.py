@@ -2,7 +2,7 @@
 
 import asyncio
 import contextvars
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from concurrent.futures import Executor
 from functools import partial
 from typing import Any
@@ -39,10 +39,11 @@ class Runner:
             return Outcome(Ending.EXPIRED, error=late_error(-claim.time_left))
         if not spec.is_bare:
             return lead(self._run(claim, spec, run))
-        try:  # a coroutine around the handler's would cost as much as the rest of a run that does nothing
-            result = lead(spec.function(**spec.load(claim.payload, claim.lane.version)))
-            if isinstance(result, Waiting):
-                return lead(self._go_on(result, spec))
+        within = contextvars.copy_context().run
+        try:  # a coroutine of ours around the handler's would cost more than a run that does nothing
+            coroutine, result = within(_first_step, claim, spec)
+            if coroutine is not None:
+                return lead(self._go_on(Waiting(coroutine, result, within), spec))
             return WELL if result is None else self._succeeded(result)
         except FROM_OUTSIDE:
             raise
@@ -91,3 +92,12 @@ class Runner:
             if not in_thread.cancel() and not in_thread.done():
                 self._lost.add(claim, in_thread.done)
             raise
+
+
+def _first_step(claim: Claim, spec: HandlerSpec) -> tuple[Coroutine[Any, Any, Any] | None, Any]:
+    """A handler's coroutine and what it waits for; None and its result, if it waits for nothing."""
+    coroutine = spec.function(**spec.load(claim.payload, claim.lane.version))
+    try:
+        return coroutine, coroutine.send(None)
+    except StopIteration as end:
+        return None, end.value

@@ -40,7 +40,7 @@ from fairlead.worker.controls import ControlView
 from fairlead.worker.health import Health
 from fairlead.worker.lease import LeaseClock, boot_time, deadline_from
 from fairlead.worker.lost import LostRuns
-from fairlead.worker.pace import Pace
+from fairlead.worker.pace import MOST, Pace
 from fairlead.worker.reports import Reports
 from fairlead.worker.runner import Runner
 from fairlead.worker.settler import ABREAST, Settler
@@ -54,6 +54,7 @@ TICK = 0.1
 LINGER = 0.003
 STOP_GRACE = 2.0
 MOST_UNSETTLED = 5_000
+MOST_CLAIMED = 1 + MOST  # times the slots
 SOON = 60.0
 SUCCEEDED = State.SUCCEEDED
 DIRECTIONS = {DRAINING: None, "stopping": 0.0}  # the seconds that what runs may take, None as the settings say
@@ -217,7 +218,7 @@ class Worker:
 
     async def _capacity(self) -> int:
         """Free slots plus what will be free in moments; a few slots alone are not worth a claim while others run."""
-        if self._settler.backlog > MOST_UNSETTLED:
+        if self._settler.backlog > max(MOST_UNSETTLED, MOST_CLAIMED * self.slots.size):
             return 0
         wanted = self._free()
         if 0 < wanted < self.slots.size // 4 and self.slots.running:

@@ -217,7 +217,7 @@ class Slots:
                     continue
                 began.append((lane.pool, claim.ready_at, started))
                 running = None if spec.is_bare else Running(claim, spec, started, task)
-                outcome = self._begin(claim, spec, running)
+                outcome = self._begin(claim, spec, running, telling)
                 if isinstance(outcome, Waiting):
                     return running or Running(claim, spec, started, task), outcome
                 now = time.monotonic()
@@ -250,7 +250,7 @@ class Slots:
     async def _run_alone(self, running: Running) -> None:
         claim = running.claim
         self._on_started([(claim.lane.pool, claim.ready_at, running.started)])
-        outcome = self._begin(claim, running.spec, running)
+        outcome = self._begin(claim, running.spec, running, bool(self._telemetry))
         if isinstance(outcome, Waiting):
             outcome = await self._go_through(running, outcome)
         else:
@@ -285,10 +285,12 @@ class Slots:
         if ended:
             self._on_freed(ended)
 
-    def _begin(self, claim: Claim, spec: HandlerSpec, running: Running | None) -> Outcome | Waiting[Outcome]:
+    def _begin(
+        self, claim: Claim, spec: HandlerSpec, running: Running | None, telling: bool
+    ) -> Outcome | Waiting[Outcome]:
         """Run a job up to where it waits for the first time; what nobody can stop until then need not be known."""
         self._begun += 1
-        if self._telemetry:
+        if telling:
             waited = max(0.0, time.time() - claim.ready_at)
             self._telemetry.emit(JobStarted(claim.id, claim.lane.type, claim.lane.tenant, claim.attempt, waited))
         try:
@@ -348,6 +350,8 @@ def in_turns(claims: Sequence[Claim]) -> deque[Claim]:
     by_tenant: dict[str, deque[Claim]] = {}
     for claim in claims:
         by_tenant.setdefault(claim.lane.tenant, deque()).append(claim)
+    if len(by_tenant) < 2:
+        return deque(claims)
     ordered: deque[Claim] = deque()
     while by_tenant:
         for tenant, own in list(by_tenant.items()):
