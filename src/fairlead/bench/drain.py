@@ -12,9 +12,10 @@ from fairlead.bench.floor.measure import Measured, measure_floor
 from fairlead.bench.place import Place, fresh
 from fairlead.bench.report import Report, describe, share
 from fairlead.bench.supply import BATCH, Mix, submit, until_done
-from fairlead.bench.workers import resident_megabytes, running_workers
+from fairlead.bench.workers import POOL, resident_megabytes, running_workers
 from fairlead.control.audit import Operator, whoami
 from fairlead.control.limits import set_limit
+from fairlead.control.pauses import pause, resume
 from fairlead.worker.pace import MOST
 from fairlead.worker.settler import GROUP
 
@@ -25,7 +26,8 @@ SAMPLE_EVERY = 0.25
 NOTES = [
     "jobs_per_s: finished jobs divided by the time from the first claim to the last settlement, by the database's "
     "clock (min(started_at) to max(finished_at) in the history; finished_at is when the last settlement began).",
-    "The workers are real processes under a supervisor with the services beside them; enqueueing is not timed.",
+    "The workers are real processes under a supervisor with the services beside them; enqueueing is not timed. Their "
+    "pool is paused until all of them are there, as the floor's processes are.",
     "The floor is the bare claim + settle loop over as many jobs, measured directly before, best of 1 and 2 processes.",
     "A shared machine changes its speed from second to second: of several rounds, each of which measures the floor and "
     "then the workers, the one with the median share counts.",
@@ -118,10 +120,13 @@ async def _drain_with(
     try:
         async with BenchApp(url, mix.types) as app:
             await submit(app, mix, jobs)
+            store, operator = await app.store(), Operator(whoami(), "bench")
             if limit is not None:
-                await set_limit(await app.store(), "type", "*", Operator(whoami(), "bench"), concurrent=limit)
+                await set_limit(store, "type", "*", operator, concurrent=limit)
+            await pause(store, "pool", POOL, operator)
             async with running_workers(url, processes, concurrency, mix.types) as pids, _sampled(pids, seen, memory):
-                await until_done(await app.store(), database)
+                await resume(store, "pool", POOL, operator)
+                await until_done(store, database)
         found = {"processes": processes, **_rate(database)}
     finally:
         database.close()

@@ -19,6 +19,7 @@ from fairlead.wiring import make_lease_book, make_store
 from fairlead.worker.supervisor import Supervisor
 
 APP = "fairlead.bench.app:app"
+POOL = "short"
 START_SECONDS = 30.0
 
 
@@ -28,7 +29,7 @@ async def running_workers(
 ) -> AsyncIterator[list[int]]:
     """Workers that are registered and waiting; gives their process ids, and drains them at the end."""
     settings, telemetry = load_settings(database_url=url), Telemetry()
-    command = child_command(APP, ("short",), concurrency, log_jobs=False)
+    command = child_command(APP, (POOL,), concurrency, log_jobs=False)
     store = make_store(url)
     await store.open()
     supervisor = Supervisor(command, processes, make_lease_book(url), settings.heartbeat, telemetry)
