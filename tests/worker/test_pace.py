@@ -17,34 +17,66 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
 
 
 def paced(clock: Clock, *ended: int, takes: float = 0.02) -> int:
-    """What is allowed after spans of an eighth of a second in which so many jobs ended."""
+    """What is allowed after spans of a twenty-fifth of a second in which so many jobs ended."""
     own = Pace()
     for _ in range(200):
         own.claimed(takes)
     for jobs in ended:
         own.ended(jobs)
-        clock.now += 0.125
+        clock.now += 0.04
         allowed = own.allowance(SLOTS)
     return allowed
 
 
 def test_nothing_is_claimed_ahead_before_anything_has_ended(clock: Clock) -> None:
-    assert paced(clock, 0, 0) == 0
+    assert paced(clock, 0, 0, 0) == 0
 
 
 @pytest.mark.parametrize(("takes", "ahead"), [(0.0001, 10), (0.02, 60), (5.0, 100)])
 def test_as_much_is_claimed_ahead_as_ends_in_the_time_of_a_few_claims(clock: Clock, takes: float, ahead: int) -> None:
-    assert paced(clock, 125, 125, takes=takes) == pytest.approx(ahead, abs=1)
+    assert paced(clock, 40, 40, 40, takes=takes) == pytest.approx(ahead, abs=1)
 
 
-def test_a_quick_pace_is_known_after_two_spans(clock: Clock) -> None:
-    assert paced(clock, 10_000) == 0
-    assert paced(clock, 10_000, 10_000) == MOST * SLOTS
+def test_a_quick_pace_is_known_after_three_spans(clock: Clock) -> None:
+    assert paced(clock, 10_000, 10_000) == 0
+    assert paced(clock, 10_000, 10_000, 10_000) == MOST * SLOTS
 
 
 def test_many_that_end_together_once_are_no_pace(clock: Clock) -> None:
-    assert paced(clock, 0, 500, 0, 500) == 0
+    assert paced(clock, 0, 500, 500, 0, 500) == 0
 
 
 def test_who_has_become_slow_claims_less_at_once(clock: Clock) -> None:
-    assert paced(clock, 250, 250, 25) == pytest.approx(12, abs=1)
+    assert paced(clock, 80, 80, 80, 8) == pytest.approx(12, abs=1)
+
+
+def test_a_claim_that_is_waited_for_with_empty_hands_does_not_slow_the_pace(clock: Clock) -> None:
+    own = Pace()
+    for _ in range(30):
+        clock.now += 0.001
+        own.ended(10, left=0)
+        clock.now += 0.009
+        own.claimed(0.009)
+        allowed = own.allowance(SLOTS)
+    assert allowed == pytest.approx(10_000 * 3 * 0.009, abs=5)
+
+
+def test_waiting_for_news_is_no_claim(clock: Clock) -> None:
+    own = Pace()
+    for _ in range(30):
+        clock.now += 0.001
+        own.ended(10, left=0)
+        clock.now += 0.05
+        own.claimed(0.009)
+        allowed = own.allowance(SLOTS)
+    assert allowed == pytest.approx(10 / 0.042 * 3 * 0.009, abs=1)
+
+
+def test_hands_that_are_full_while_a_claim_is_on_its_way_lose_no_time(clock: Clock) -> None:
+    own = Pace()
+    for _ in range(30):
+        clock.now += 0.01
+        own.ended(10, left=5)
+        own.claimed(0.009)
+        allowed = own.allowance(SLOTS)
+    assert allowed == pytest.approx(1_000 * 3 * 0.009, abs=1)

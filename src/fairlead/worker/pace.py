@@ -12,34 +12,42 @@ SOONEST = 0.01
 MOST = 7  # times as many as there are slots
 CLAIMS = 3  # as many as pass while the jobs claimed ahead find their slots
 KEPT = 0.8  # of the average, at each new claim
-SPAN = 0.1  # seconds over which the rate is taken
+SPAN = 0.03  # seconds over which a rate is taken
+SPANS = 3
 
 
 class Pace:
-    """The rate at which jobs end, and what a claim takes, over the last moments.
+    """The rate at which jobs end while there are any at hand, and what a claim takes, over the last moments.
 
-    Of the last two spans the slower one counts: jobs that started together may end together once.
+    Of the last spans the slowest one counts: jobs that started together may end together once. What a claim takes that
+    finds the worker with empty hands is not counted: that is the time to be bridged.
     """
 
     def __init__(self) -> None:
         self._since = time.monotonic()
         self._ended = 0
-        self._rates = (0.0, 0.0)  # of the last two spans
+        self._idle = 0.0  # seconds of the span in which a claim was waited for, and there was nothing else to do
+        self._empty_at: float | None = None
+        self._rates = (0.0,) * SPANS
         self._claim = SOON / CLAIMS
 
-    def ended(self, jobs: int = 1) -> None:
-        """So many jobs have ended."""
+    def ended(self, jobs: int = 1, left: int = 1) -> None:
+        """So many jobs have ended, and so many are left."""
         self._ended += jobs
+        self._empty_at = None if left else time.monotonic()
 
     def claimed(self, seconds: float) -> None:
         """A claim took so long."""
         self._claim = KEPT * self._claim + (1 - KEPT) * seconds
+        if self._empty_at is not None:
+            self._idle += min(seconds, time.monotonic() - self._empty_at)
+            self._empty_at = None
 
     def allowance(self, slots: int) -> int:
         """How many more jobs are sure to find a slot soon."""
         now = time.monotonic()
         span = now - self._since
         if span > SPAN:
-            self._rates = (self._rates[1], self._ended / span)
-            self._ended, self._since = 0, now
+            self._rates = (*self._rates[1:], self._ended / max(span - self._idle, 1e-4))
+            self._ended, self._idle, self._since = 0, 0.0, now
         return min(MOST * slots, int(min(self._rates) * min(SOON, max(SOONEST, CLAIMS * self._claim))))

@@ -330,7 +330,7 @@ class Worker:
             self._news.set()
 
     def _on_freed(self, ended: int) -> None:
-        self._pace.ended(ended)
+        self._pace.ended(ended, self.slots.taken)
         self._accounts.ended()
         self._freed.set()
 
