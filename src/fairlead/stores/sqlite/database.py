@@ -20,7 +20,7 @@ from fairlead.stores.sqlite.address import Address
 from fairlead.stores.sqlite.connection import LARGEST_WAL, connect, translating, wait_for_locks
 from fairlead.stores.sqlite.lines import Line
 from fairlead.stores.sqlite.openfiles import enter, leave
-from fairlead.stores.sqlite.transactions import Transactions
+from fairlead.stores.sqlite.transactions import Afterwards, Transactions
 
 GROUP = 100
 WAL_CHECK_INTERVAL = 5.0
@@ -63,7 +63,7 @@ class Database:
         if self._writer is not None and self._pid == os.getpid():
             self._end()
 
-    async def run(self, work: Callable[[apsw.Connection, float], Value]) -> Value:
+    async def run(self, work: Callable[[apsw.Connection, float], Value | Afterwards[Value]]) -> Value:
         """The work's result, after its transaction has been committed."""
         answer: asyncio.Future[Value] = asyncio.get_running_loop().create_future()
         self._writing().submit(work, answer)

@@ -139,8 +139,8 @@ class SqliteStore(
         return rows.claims_of(found, self._lanes.__getitem__, lease)
 
     def _claiming(self, quotas: Sequence[Quota], lease: Lease) -> Script[Rows]:
-        texts = yield from verbs.claim_script(quotas, lease)
-        return verbs.claimed(texts)
+        telling = yield from verbs.claim_script(quotas, lease)
+        return verbs.claimed((yield telling)) if telling else []
 
     async def settle(self, settlements: Sequence[Settlement], expired_only: bool = False) -> set[str]:
         """Apply the settlements whose hold still holds; returns their ids."""

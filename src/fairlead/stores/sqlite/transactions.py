@@ -7,11 +7,13 @@ which begins at once.
 Nobody gets an answer before the commit has succeeded. A work that fails undoes the whole transaction; then each work is
 run again alone, so that none suffers from another. A work must therefore be repeatable. (A savepoint for each would
 spare the repetition, but makes SQLite copy every page that the work changes.)
+
+A work may leave something to be read afterwards: it has been decided, and others need not wait until it is told.
 """
 
 import time
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any, Generic, NamedTuple, TypeVar
 
 import apsw
 
@@ -21,6 +23,7 @@ from fairlead.stores.sqlite.connection import explain, retrying
 JOIN_WITHIN = 0.012  # seconds since it began to write
 
 Work = Callable[[apsw.Connection, float], Any]
+Value = TypeVar("Value")
 
 
 class Result(NamedTuple):
@@ -28,6 +31,12 @@ class Result(NamedTuple):
 
     value: Any = None
     error: BaseException | None = None
+
+
+class Afterwards(NamedTuple, Generic[Value]):
+    """What a work wants to read after the commit; who waits for it gets what this returns."""
+
+    read: Callable[[], Value]
 
 
 class Transactions:
@@ -53,11 +62,12 @@ class Transactions:
         Works that arrive until the transaction begins, and soon after, are appended to the others.
         """
         try:
-            return self._together(works, arrived)
+            results = self._together(works, arrived)
         except Exception as error:
             if len(works) > 1 and not isinstance(error, apsw.BusyError):
                 return [self.run([work])[0] for work in works]
             return [Result(error=self._explained(error)) for _ in works]
+        return [self._completed(result) for result in results]
 
     def _together(self, works: list[Work], arrived: Callable[[], Sequence[Work]]) -> list[Result]:
         self._check()
@@ -69,6 +79,15 @@ class Transactions:
         finally:
             if self._connection.in_transaction:
                 self._connection.execute("ROLLBACK")
+
+    def _completed(self, result: Result) -> Result:
+        """What is left to be read is read now; whatever comes of it, the work is done and is not repeated."""
+        if not isinstance(result.value, Afterwards):
+            return result
+        try:
+            return Result(result.value.read())
+        except Exception as error:
+            return Result(error=self._explained(error))
 
     def _perform(self, works: list[Work], arrived: Callable[[], Sequence[Work]]) -> list[Result]:
         now, until = self._clock(), time.monotonic() + JOIN_WITHIN

@@ -27,6 +27,7 @@ from fairlead.stores.sqlite.address import Address
 from fairlead.stores.sqlite.connection import query, values_for
 from fairlead.stores.sqlite.database import wal_bytes
 from fairlead.stores.sqlite.migrate import MIGRATIONS
+from fairlead.stores.sqlite.transactions import Afterwards
 from fairlead.stores.within import drive
 
 SHARD = 0
@@ -97,24 +98,27 @@ def _plain_rows(jobs: Sequence[tuple[str, int, str]]) -> tuple[str, list[dict[st
     return "insert_plain", [{"rows": to_json(jobs).decode()}]
 
 
-def claim(quotas: Sequence[Quota], lease: Lease) -> Callable[[apsw.Connection, float], list[str]]:
-    """A work that takes jobs from lanes; returns what there is to know about them, as JSON texts."""
+def claim(quotas: Sequence[Quota], lease: Lease) -> Callable[[apsw.Connection, float], Rows | Afterwards[Rows]]:
+    """A work that takes jobs from lanes; what there is to know about them is read while others may write."""
 
-    def work(connection: apsw.Connection, now: float) -> list[str]:
-        return drive(claim_script(quotas, lease), lambda step: execute(connection, step.query, step.rows, now))
+    def work(connection: apsw.Connection, now: float) -> Rows | Afterwards[Rows]:
+        def perform(step: Step) -> Rows:
+            return execute(connection, step.query, step.rows, now)
+
+        telling = drive(claim_script(quotas, lease), perform)
+        return Afterwards(lambda: perform(telling)) if telling else []
 
     return work
 
 
-def claim_script(quotas: Sequence[Quota], lease: Lease) -> Generator[Step, list[Any], list[str]]:
-    """The same as a script."""
+def claim_script(quotas: Sequence[Quota], lease: Lease) -> Generator[Step, list[Any], Step | None]:
+    """The same as a script: it takes the jobs, and returns the step that tells about them; None if there are none."""
     picked = yield Step("pick", _alike(quotas))
     places = f"[{','.join(text for (text,) in picked if text)}]"
     if places == "[]":
-        return []
-    found = yield Step("read_picked", [{"places": places}])
+        return None
     yield Step("claim", [{"places": places, "owner": lease.owner, "lease": lease.token}])
-    return [jobs for (jobs,) in found]
+    return Step("read_claimed", [{"places": places, "owner": lease.owner, "lease": lease.token}])
 
 
 def _alike(quotas: Sequence[Quota]) -> list[dict[str, Any]]:
@@ -125,9 +129,9 @@ def _alike(quotas: Sequence[Quota]) -> list[dict[str, Any]]:
     return [{"most": most, "quotas": to_json(each).decode()} for most, each in lanes.items()]
 
 
-def claimed(texts: Sequence[str]) -> list[Any]:
-    """The rows of jobs, from their texts."""
-    found = [row for text in texts for row in from_json(text)]
+def claimed(told: Rows) -> list[Any]:
+    """The rows of jobs, from the texts that tell about them."""
+    found = [row for (text,) in told for row in from_json(text)]
     for row in found:
         row[6] = float(row[6])
     return found

@@ -1,11 +1,11 @@
--- One row with all that a worker needs to know about the picked jobs.
+-- One row with all that a worker needs to know about the jobs of a claim.
 select
     json_group_array(
         json_array(
-            id, lane, payload, attempt + 1, crashes, fence + 1,
+            id, lane, payload, attempt, crashes, fence,
             printf('%!.17g', ready_at), :now - created_at, not_after - :now,
             unique_key, options, place
         )
     )
 from job
-where place in (select value from json_each(:places))
+where place in (select value from json_each(:places)) and +owner = :owner and lease = :lease
