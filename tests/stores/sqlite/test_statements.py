@@ -15,7 +15,8 @@ HOT = [
     "insert_jobs", "lost", "promote", "prunable", "prune_attempts",
     "prune_history", "read_attempts", "read_many", "read_keys", "read_lanes", "renew", "reserve_keys", "settle_finish",
     "settle_note", "settle_remove", "settle_return", "take_over_keys", "withdraw_finished", "list_jobs", "forget_keys",
-    "forgettable", "due", "due_lanes", "late", "promote_lanes", "read_ended",
+    "forgettable", "due", "due_lanes", "late", "promote_lanes", "read_ended", "begin_claim", "read_claimed",
+    "claimed_under", "forget_claims", "cancel_requests",
 ]  # fmt: skip
 # Steps of a jump along an index, rows handed over, and an index that holds only what is wanted.
 ALLOWED = (

@@ -117,7 +117,8 @@ def claim_script(quotas: Sequence[Quota], lease: Lease) -> Generator[Step, list[
     places = f"[{','.join(text for (text,) in picked if text)}]"
     if places == "[]":
         return None
-    yield Step("claim", [{"places": places, "owner": lease.owner, "lease": lease.token}])
+    ((number,),) = yield Step("begin_claim", [{"owner": lease.owner, "lease": lease.token}])
+    yield Step("claim", [{"places": places, "claim": number}])
     return Step("read_claimed", [{"places": places, "owner": lease.owner, "lease": lease.token}])
 
 
@@ -143,6 +144,8 @@ def settle(settlements: Sequence[Settlement], expired_only: bool) -> Callable[[a
     batches = [_success(Lease(*lease), list(items.values())) for lease, items in succeeded.items()]
     followed = {item.id for item in others if is_followed(item)}
     batch = [(_finish if item.state in FINAL else _return, rows.settlement_row(item)) for item in others]
+    claims = {(item.hold.owner, item.hold.lease) for item in others if item.hold.lease} | succeeded.keys()
+    ending = [{"claims": to_json(list(claims)).decode()}] if claims else []
 
     def work(connection: apsw.Connection, now: float) -> set[str]:
         def changes(name: str, row: dict[str, Any]) -> bool:
@@ -154,6 +157,7 @@ def settle(settlements: Sequence[Settlement], expired_only: bool) -> Callable[[a
             row.update(shard=SHARD, now=now, expired_only=expired_only)
         applied = [row for apply, row in batch if apply(changes, row)]
         _follow(connection, [row["id"] for row in applied if row["id"] in followed], now)
+        execute(connection, "forget_claims", ending, now)
         return settled | {row["id"] for row in applied}
 
     return work

@@ -1,3 +1,3 @@
 select job.id, job.fence, job.cancel_by, job.cancel_reason, job.cancel_grace
-from job
-where job.shard = :shard and job.state = 'running' and job.owner = :owner and job.cancel_at is not null
+from claim cross join job on job.shard = :shard and job.claim = claim.id and job.state = 'running'
+where claim.owner = :owner and job.cancel_at is not null

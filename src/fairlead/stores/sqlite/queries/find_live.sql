@@ -1,9 +1,10 @@
 -- Cross join fixes the order: newest jobs first along the index of ids, each with its lane, until the batch is full.
 select
     job.id, job.lane, job.attempt, job.crashes, :now - job.created_at,
-    job.state, job.fence, job.owner, job.lease,
+    job.state, job.fence, claim.owner, claim.lease,
     job.cancel_by, job.cancel_reason, job.cancel_grace, job.options
 from job cross join lane on lane.id = job.lane
+left join claim on claim.id = job.claim
 where job.shard = :shard
     and job.id < coalesce(:cursor, '~')
     and (:states is null or job.state in (select value from json_each(:states)))

@@ -1,4 +1,4 @@
 -- A worker that has been gone for a day and owns nothing is of no use to anyone.
 delete from worker
 where lease_until < :now - 86400
-    and not exists (select 1 from job where job.shard = :shard and job.state = 'running' and job.owner = worker.id)
+    and not exists (select 1 from claim where claim.owner = worker.id)

@@ -1,6 +1,6 @@
 select
     job.id, job.lane, job.attempt, job.crashes, :now - job.created_at,
-    job.state, job.fence, job.owner, job.lease,
+    job.state, job.fence, claim.owner, claim.lease,
     job.cancel_by, job.cancel_reason, job.cancel_grace, job.options
-from job
+from job left join claim on claim.id = job.claim
 where job.id = :id and job.shard = :shard

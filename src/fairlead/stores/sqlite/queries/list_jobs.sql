@@ -3,9 +3,10 @@ select * from (
     select
         job.id, lane.pool, lane.tenant, lane.type, lane.priority, lane.version, job.state, job.payload,
         job.attempt, job.crashes, job.fence, job.created_at, job.run_at, job.not_after, job.started_at, null,
-        job.owner, null, job.error_type, job.error_message, job.unique_key, job.options, job.parent,
+        claim.owner, null, job.error_type, job.error_message, job.unique_key, job.options, job.parent,
         null, job.replays, job.failure, lane.limits
     from job cross join lane on lane.id = job.lane
+    left join claim on claim.id = job.claim
     where job.shard = :shard
         and job.id < coalesce(:cursor, '~')
         and job.id >= coalesce(:floor, '')

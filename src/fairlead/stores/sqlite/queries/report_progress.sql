@@ -3,7 +3,9 @@ select job.id, job.shard, job.fence, r.value ->> 'done', r.value ->> 'total', r.
 from json_each(:rows) as r
 cross join job
 where job.id = r.value ->> 'id' and +job.fence = r.value ->> 'fence' and +job.shard = :shard
-    and +job.state = 'running' and +job.owner = r.value ->> 'owner' and +job.lease = r.value ->> 'lease'
+    and +job.state = 'running' and +job.claim = (
+        select claim.id from claim where claim.owner = r.value ->> 'owner' and claim.lease = r.value ->> 'lease'
+    )
 on conflict (job_id, shard) do update
 set fence = excluded.fence, done = excluded.done, total = excluded.total, message = excluded.message, at = excluded.at
 where progress.fence <= excluded.fence

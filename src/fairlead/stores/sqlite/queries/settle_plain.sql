@@ -4,8 +4,8 @@ insert or replace into job_history (
     parent, unique_key, options, replays, payload
 )
 select
-    id, shard, lane, 'succeeded', attempt, crashes, fence, owner, run_at, not_after, created_at, started_at, :now,
+    id, shard, lane, 'succeeded', attempt, crashes, fence, :owner, run_at, not_after, created_at, started_at, :now,
     parent, unique_key, options, replays, payload
 from job
 where place in (select value from carray(:places))
-    and +shard = :shard and +state = 'running' and +fence = :fence and +owner = :owner and lease = :lease
+    and +shard = :shard and +state = 'running' and +fence = :fence and claim = (select claim.id from claim where claim.owner = :owner and claim.lease = :lease)

@@ -4,10 +4,10 @@ insert or replace into job_history (
     parent, unique_key, options, replays, payload, result
 )
 select
-    job.id, job.shard, job.lane, 'succeeded', job.attempt, job.crashes, job.fence, job.owner, job.run_at,
+    job.id, job.shard, job.lane, 'succeeded', job.attempt, job.crashes, job.fence, :owner, job.run_at,
     job.not_after, job.created_at, job.started_at, :now, job.parent, job.unique_key, job.options, job.replays,
     job.payload, r.value ->> 2
 from json_each(:rows) as r
 cross join job
 where job.id = r.value ->> 0 and +job.fence = r.value ->> 1
-    and +job.shard = :shard and +job.state = 'running' and +job.owner = :owner and job.lease = :lease
+    and +job.shard = :shard and +job.state = 'running' and job.claim = (select claim.id from claim where claim.owner = :owner and claim.lease = :lease)

@@ -1,0 +1,1 @@
+-- SQLite's jobs say by a number whose they are. PostgreSQL's keep the owner and the lease, which take it 32 bytes.

@@ -1,0 +1,130 @@
+"""Claims as rows of their own, to which the numbers in jobs refer."""
+
+import shutil
+import uuid
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import apsw
+import pytest
+
+from fairlead.core.model import Claim, Ending, Hold, Lease, Quota, Settlement, WorkerInfo
+from fairlead.core.states import State
+from fairlead.stores.sqlite import migrate as migrating
+from fairlead.stores.sqlite.migrate import migrate
+from fairlead.stores.sqlite.store import SqliteStore
+from tests.stores.sqlite.support import LANE, new_jobs
+
+BEFORE = 18  # the last schema in which each job named its owner and its lease
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "jobs.db"
+
+
+@pytest.fixture
+async def store(path: Path) -> AsyncIterator[SqliteStore]:
+    await migrate(f"sqlite:///{path}")
+    opened = SqliteStore(f"sqlite:///{path}")
+    await opened.open()
+    yield opened
+    await opened.close()
+
+
+async def take(store: SqliteStore, count: int) -> list[Claim]:
+    """A claim of so many new jobs by a new worker."""
+    worker = WorkerInfo(str(uuid.uuid4()), "host", 1, ("short",), ("mail",), 1, "1")
+    await store.register_worker(worker, 30)
+    await store.enqueue(new_jobs(count))
+    return await store.claim([Quota(LANE.id, count)], Lease(worker.id, str(uuid.uuid4())))
+
+
+def ended(claims: Sequence[Claim], state: State, ending: Ending) -> list[Settlement]:
+    return [Settlement(claim.id, claim.hold, state, 1, 0, ending) for claim in claims]
+
+
+def claims_in(path: Path) -> int:
+    connection = apsw.Connection(str(path))
+    ((count,),) = connection.execute("select count(*) from claim")
+    connection.close()
+    return int(count)
+
+
+ENDS = [
+    (State.SUCCEEDED, Ending.SUCCEEDED),
+    (State.DEAD, Ending.FAILED),
+    (State.RETRYING, Ending.FAILED),
+    (State.READY, Ending.RELEASED),
+]
+
+
+@pytest.mark.parametrize(("state", "ending"), ENDS)
+async def test_a_claim_is_gone_with_the_last_of_its_jobs(
+    store: SqliteStore, path: Path, state: State, ending: Ending
+) -> None:
+    first, *others = await take(store, 3)
+    assert len(await store.settle(ended(others, state, ending))) == 2
+    assert claims_in(path) == 1
+    assert len(await store.settle(ended([first], state, ending))) == 1
+    assert claims_in(path) == 0
+
+
+async def test_a_number_that_is_used_again_lets_nobody_settle_for_another(store: SqliteStore, path: Path) -> None:
+    (old,) = await take(store, 1)
+    await store.settle(ended([old], State.READY, Ending.RELEASED))
+    lease = Lease(str(uuid.uuid4()), str(uuid.uuid4()))
+    (new,) = await store.claim([Quota(LANE.id, 1)], lease)
+    assert new.id == old.id
+    assert claims_in(path) == 1
+    late = old._replace(fence=new.fence)
+    assert await store.settle(ended([late], State.SUCCEEDED, Ending.SUCCEEDED)) == set()
+    assert await store.settle(ended([late], State.DEAD, Ending.FAILED)) == set()
+    assert await store.settle(ended([new], State.SUCCEEDED, Ending.SUCCEEDED)) == {new.id}
+
+
+async def test_jobs_that_run_while_the_schema_changes_stay_their_owners(
+    path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    owner, lease = str(uuid.uuid4()), str(uuid.uuid4())
+    running, waiting = (job.id for job in new_jobs(2))
+    _make_old(path, tmp_path, monkeypatch)
+    connection = apsw.Connection(str(path))
+    for job_id, state, held in ((running, "running", (owner, lease)), (waiting, "ready", (None, None))):
+        connection.execute(
+            "insert into job (id, shard, lane, state, attempt, crashes, fence, owner, lease, run_at, ready_at, "
+            "created_at, payload) values (?, 0, ?, ?, 1, 0, 1, ?, ?, 1, 1, 1, '{}')",
+            (job_id, LANE.id, state, *held),
+        )
+    connection.close()
+    assert await migrate(f"sqlite:///{path}") != []
+    store = SqliteStore(f"sqlite:///{path}")
+    await store.open()
+    try:
+        assert [held.id for held in await store.lost(10)] == [running]
+        hold = Hold(State.RUNNING, 1, owner, lease, False)
+        settlement = Settlement(running, hold, State.SUCCEEDED, 1, 0, Ending.SUCCEEDED)
+        assert await store.settle([settlement]) == {running}
+        assert await store.settle([replace(settlement, id=waiting)]) == set()
+        assert [claim.id for claim in await store.claim([Quota(LANE.id, 5)], Lease(owner, lease))] == [waiting]
+    finally:
+        await store.close()
+
+
+def _make_old(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A database as an earlier version made it."""
+    older = tmp_path / "migrations"
+    shutil.copytree(migrating.MIGRATIONS, older)
+    for script in older.glob("*.sql"):
+        if int(script.name[:4]) > BEFORE:
+            script.unlink()
+    with monkeypatch.context() as patch:
+        patch.setattr(migrating, "MIGRATIONS", older)
+        connection = apsw.Connection(str(path))
+        migrating.apply_missing(connection, 1.0)
+        connection.execute(
+            "insert into lane (id, pool, tenant, type, priority, version, limits) values (?, ?, ?, ?, ?, ?, ?)",
+            (LANE.id, LANE.pool, LANE.tenant, LANE.type, int(LANE.priority), LANE.version, LANE.limits),
+        )
+        connection.close()
