@@ -27,6 +27,7 @@ from fairlead.stores.sqlite.address import Address
 from fairlead.stores.sqlite.connection import query, values_for
 from fairlead.stores.sqlite.database import wal_bytes
 from fairlead.stores.sqlite.migrate import MIGRATIONS
+from fairlead.stores.sqlite.places import parts
 from fairlead.stores.sqlite.transactions import Afterwards
 from fairlead.stores.within import drive
 
@@ -117,9 +118,10 @@ def claim_script(quotas: Sequence[Quota], lease: Lease) -> Generator[Step, list[
     places = f"[{','.join(text for (text,) in picked if text)}]"
     if places == "[]":
         return None
-    ((number,),) = yield Step("begin_claim", [{"owner": lease.owner, "lease": lease.token}])
+    named, lie = {"owner": lease.owner, "lease": lease.token}, to_json(parts(from_json(places))).decode()
+    ((number,),) = yield Step("begin_claim", [{**named, "parts": lie}])
     yield Step("claim", [{"places": places, "claim": number}])
-    return Step("read_claimed", [{"places": places, "owner": lease.owner, "lease": lease.token}])
+    return Step("read_claimed", [{"places": places, **named}])
 
 
 def _alike(quotas: Sequence[Quota]) -> list[dict[str, Any]]:

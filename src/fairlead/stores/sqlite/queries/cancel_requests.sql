@@ -1,3 +1,3 @@
-select job.id, job.fence, job.cancel_by, job.cancel_reason, job.cancel_grace
-from claim cross join job on job.shard = :shard and job.claim = claim.id and job.state = 'running'
-where claim.owner = :owner and job.cancel_at is not null
+select id, fence, cancel_by, cancel_reason, cancel_grace
+from running
+where owner = :owner and shard = :shard and cancel_at is not null

@@ -1,5 +1,5 @@
--- Along the index of running jobs: the cost is that of what runs, not of what waits.
+-- Claim by claim: the cost is that of what runs, not of what waits.
 select lane, count(*)
-from job indexed by job_running
-where shard = :shard and state = 'running'
+from running
+where shard = :shard
 group by lane

@@ -7,11 +7,10 @@ with recursive owners (owner) as (
     where owners.owner is not null
 )
 select
-    job.id, job.lane, job.attempt, job.crashes, :now - job.created_at,
-    job.state, job.fence, claim.owner, claim.lease,
-    job.cancel_by, job.cancel_reason, job.cancel_grace, job.options
+    running.id, running.lane, running.attempt, running.crashes, :now - running.created_at,
+    running.state, running.fence, running.owner, running.lease,
+    running.cancel_by, running.cancel_reason, running.cancel_grace, running.options
 from owners
-cross join claim on claim.owner = owners.owner
-cross join job on job.shard = :shard and job.claim = claim.id and job.state = 'running'
+cross join running on running.owner = owners.owner and running.shard = :shard
 where not exists (select 1 from worker where worker.id = owners.owner and worker.lease_until > :now)
 limit :limit
