@@ -71,6 +71,21 @@ async def test_a_claim_is_gone_with_the_last_of_its_jobs(
     assert claims_in(path) == 0
 
 
+async def test_jobs_that_lie_apart_are_found_by_their_claim(store: SqliteStore) -> None:
+    others = LANE._replace(tenant="other")
+    for _ in range(3):
+        await store.enqueue(new_jobs(2) + new_jobs(1, lane=others))
+    owner, lease = str(uuid.uuid4()), str(uuid.uuid4())
+    theirs = await store.claim([Quota(others.id, 3)], Lease(owner, lease))
+    more = await store.claim([Quota(LANE.id, 2)], Lease(owner, lease))
+    ids = {claim.id for claim in theirs + more}
+    assert len(ids) == 5
+    assert {held.id for held in await store.lost(10)} == ids
+    assert {held.id for held in await store.claimed_under([Lease(owner, lease)])} == ids
+    use = await store.limit_use()
+    assert use.running == {LANE: 2, others: 3}
+
+
 async def test_a_number_that_is_used_again_lets_nobody_settle_for_another(store: SqliteStore, path: Path) -> None:
     (old,) = await take(store, 1)
     await store.settle(ended([old], State.READY, Ending.RELEASED))

@@ -101,6 +101,17 @@ async def test_pruning_goes_in_batches(store: SqliteStore, clock: Clock) -> None
     assert [await store.prune({}, 50.0, 2) for _ in range(3)] == [2, 1, 0]
 
 
+async def test_pruning_goes_as_far_as_what_is_old_and_no_farther(store: SqliteStore, clock: Clock) -> None:
+    for _ in range(4):
+        await store.enqueue(new_jobs(70))
+        claims = await store.claim([Quota(LANE.id, 70)], Lease(str(uuid.uuid4()), str(uuid.uuid4())))
+        ends = [Settlement(claim.id, claim.hold, State.SUCCEEDED, 1, 0, Ending.SUCCEEDED) for claim in claims]
+        assert len(await store.settle(ends)) == 70
+        clock.now += 10
+    pruned = [await store.prune({}, age, 1_000) for age in (45.0, 35.0, 15.0, 15.0, 1.0, 1.0)]
+    assert pruned == [0, 70, 140, 0, 70, 0]
+
+
 async def test_concurrent_enqueues_all_arrive(store: SqliteStore) -> None:
     answers = await asyncio.gather(*(store.enqueue(new_jobs(1)) for _ in range(300)))
     assert len({answer.id for (answer,) in answers}) == 300
