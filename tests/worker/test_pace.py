@@ -42,6 +42,17 @@ def test_a_quick_pace_is_known_after_three_spans(clock: Clock) -> None:
     assert paced(clock, 10_000, 10_000, 10_000) == MOST * SLOTS
 
 
+def test_a_quick_pace_is_known_when_all_slots_were_filled_three_times(clock: Clock) -> None:
+    own, allowed = Pace(), []
+    for _ in range(4):
+        clock.now += 0.001
+        own.ended(SLOTS, left=0)
+        clock.now += 0.005
+        own.claimed(0.005)
+        allowed.append(own.allowance(SLOTS))
+    assert allowed == [0, 0, MOST * SLOTS, MOST * SLOTS]
+
+
 def test_many_that_end_together_once_are_no_pace(clock: Clock) -> None:
     assert paced(clock, 0, 500, 500, 0, 500) == 0
 

@@ -19,8 +19,9 @@ SPANS = 3
 class Pace:
     """The rate at which jobs end while there are any at hand, and what a claim takes, over the last moments.
 
-    Of the last spans the slowest one counts: jobs that started together may end together once. What a claim takes that
-    finds the worker with empty hands is not counted: that is the time to be bridged.
+    Of the last spans the slowest one counts: jobs that started together may end together once. As long as no pace is
+    known, a span is also over when as many jobs have ended as there are slots. What a claim takes that finds the worker
+    with empty hands is not counted: that is the time to be bridged.
     """
 
     def __init__(self) -> None:
@@ -47,7 +48,7 @@ class Pace:
         """How many more jobs are sure to find a slot soon."""
         now = time.monotonic()
         span = now - self._since
-        if span > SPAN:
+        if span > SPAN or (self._ended >= slots and not min(self._rates)):
             self._rates = (*self._rates[1:], self._ended / max(span - self._idle, 1e-4))
             self._ended, self._idle, self._since = 0, 0.0, now
         return min(MOST * slots, int(min(self._rates) * min(SOON, max(SOONEST, CLAIMS * self._claim))))

@@ -20,7 +20,7 @@ import apsw
 from fairlead.errors import FairleadError
 from fairlead.stores.sqlite.connection import explain, retrying
 
-JOIN_WITHIN = 0.012  # seconds since it began to write
+JOIN_WITHIN = 0.025  # seconds since it began to write
 
 Work = Callable[[apsw.Connection, float], Any]
 Value = TypeVar("Value")
