@@ -23,6 +23,7 @@ from tests.contract.making import (
     new_jobs,
     new_lease,
     one_held,
+    same_worker,
     state_of,
 )
 from tests.contract.world import World
@@ -191,6 +192,20 @@ async def test_of_many_those_that_hold_are_applied(store: Store) -> None:
     assert {await state_of(store, item.id) for item in stale} == {State.READY}
     assert {await state_of(store, item.id) for item in failing} == {State.RETRYING}
     assert {await state_of(store, item.id) for item in good} == {State.SUCCEEDED}
+
+
+async def test_successes_of_several_claims_count_by_their_own_holds(store: Store) -> None:
+    await store.enqueue(new_jobs(12))
+    lease = new_lease()
+    first, second, theirs = [await claim(store, own, 4) for own in (lease, same_worker(lease), new_lease())]
+    stale, told = first[:2], second[:1]
+    await store.settle([ended(item, Ending.RELEASED) for item in stale])
+    again = await claim(store, same_worker(lease), 2)
+    assert {item.id for item in again} == {item.id for item in stale}
+    batch = [done(item) for item in (*first, *second[1:], *theirs)] + [done(item, '"result"') for item in told]
+    assert await store.settle(batch) == {item.id for item in (*first[2:], *second, *theirs)}
+    assert {await state_of(store, item.id) for item in again} == {State.RUNNING}
+    assert await store.settle([done(item) for item in again]) == {item.id for item in again}
 
 
 @pytest.mark.parametrize("ending", [Ending.SUCCEEDED, Ending.RELEASED, Ending.FAILED])
