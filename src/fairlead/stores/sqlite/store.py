@@ -144,7 +144,7 @@ class SqliteStore(
 
     async def settle(self, settlements: Sequence[Settlement], expired_only: bool = False) -> set[str]:
         """Apply the settlements whose hold still holds; returns their ids."""
-        return await self._database.run(verbs.settle(settlements, expired_only))
+        return set(await self._database.run(verbs.settle(settlements, expired_only)))
 
     async def prune(self, retention: Mapping[str, float], default_retention: float, limit: int) -> int:
         """Delete finished jobs past retention; what can go is looked for without holding up writers, and goes in slices

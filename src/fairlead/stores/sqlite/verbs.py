@@ -140,8 +140,8 @@ def claimed(told: Rows) -> list[Any]:
     return found
 
 
-def settle(settlements: Sequence[Settlement], expired_only: bool) -> Callable[[apsw.Connection, float], set[str]]:
-    """A work that applies settlements: the successes of each claim together, all others one by one."""
+def settle(settlements: Sequence[Settlement], expired_only: bool) -> Callable[[apsw.Connection, float], list[str]]:
+    """A work that applies settlements, successes claim by claim, all others one by one; returns the ids of those."""
     succeeded, others = rows.split_succeeded(settlements) if not expired_only else ({}, settlements)
     batches = [_success(Lease(*lease), list(items.values())) for lease, items in succeeded.items()]
     followed = {item.id for item in others if is_followed(item)}
@@ -149,7 +149,7 @@ def settle(settlements: Sequence[Settlement], expired_only: bool) -> Callable[[a
     claims = {(item.hold.owner, item.hold.lease) for item in others if item.hold.lease} | succeeded.keys()
     ending = [{"claims": to_json(list(claims)).decode()}] if claims else []
 
-    def work(connection: apsw.Connection, now: float) -> set[str]:
+    def work(connection: apsw.Connection, now: float) -> list[str]:
         def changes(name: str, row: dict[str, Any]) -> bool:
             connection.execute(query(name), values_for(name)(row))
             return bool(connection.changes())
@@ -160,7 +160,7 @@ def settle(settlements: Sequence[Settlement], expired_only: bool) -> Callable[[a
         applied = [row for apply, row in batch if apply(changes, row)]
         _follow(connection, [row["id"] for row in applied if row["id"] in followed], now)
         execute(connection, "forget_claims", ending, now)
-        return settled | {row["id"] for row in applied}
+        return settled + [row["id"] for row in applied]
 
     return work
 
@@ -193,16 +193,16 @@ def _success(lease: Lease, items: Sequence[Settlement]) -> Success:
     return Success("succeeded", {**given, "rows": to_json(told).decode()}, ids)
 
 
-def _settle_succeeded(connection: apsw.Connection, batches: Sequence[Success], now: float) -> set[str]:
+def _settle_succeeded(connection: apsw.Connection, batches: Sequence[Success], now: float) -> list[str]:
     """Move to the history what is still held; returns the ids."""
-    settled: set[str] = set()
+    settled: list[str] = []
     for kind, given, ids in batches:
         execute(connection, f"settle_{kind}", [given], now)
         if connection.changes() < len(ids):
             ((held,),) = execute(connection, f"held_{kind}", [given], now)
             ids = from_json(held)
         execute(connection, f"remove_{kind}", [given], now)
-        settled.update(ids)
+        settled += ids
     return settled
 
 
