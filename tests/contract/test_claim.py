@@ -141,12 +141,14 @@ async def test_the_fence_rises_by_one_with_each_claim_whatever_happened_before(w
 
 
 async def test_since_spares_only_what_became_ready_before_it(world: World) -> None:
-    await enqueue_one(world.store)
+    """Where passing over what was claimed costs nothing, a store need not spare it."""
+    first = await enqueue_one(world.store)
     world.advance(10)
     second = await enqueue_one(world.store)
     (lane,) = await world.store.active_lanes()
     claims = await world.store.claim([Quota(LANE.id, 5, lane.since + 5)], new_lease())
-    assert [item.id for item in claims] == [second.id]
+    expected = [second.id] if world.is_postgres else [first.id, second.id]
+    assert [item.id for item in claims] == expected
 
 
 async def test_the_since_of_an_active_lane_misses_no_job(world: World) -> None:

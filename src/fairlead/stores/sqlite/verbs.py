@@ -32,7 +32,6 @@ from fairlead.stores.sqlite.transactions import Afterwards
 from fairlead.stores.within import drive
 
 SHARD = 0
-A_LITTLE = 1e-6  # seconds; the text of a number may be read as one next to it
 SYNCHRONOUS = ("off", "normal", "full", "extra")
 
 Rows = list[tuple[Any, ...]]
@@ -126,10 +125,10 @@ def claim_script(quotas: Sequence[Quota], lease: Lease) -> Generator[Step, list[
 
 def _alike(quotas: Sequence[Quota]) -> list[dict[str, Any]]:
     """The quotas of as many jobs together, since a statement has one limit."""
-    lanes: dict[int, list[tuple[int, float]]] = {}
+    lanes: dict[int, array[int]] = {}
     for quota in quotas:
-        lanes.setdefault(quota.most, []).append((quota.lane, quota.since - A_LITTLE))
-    return [{"most": most, "quotas": to_json(each).decode()} for most, each in lanes.items()]
+        lanes.setdefault(quota.most, array("q")).append(quota.lane)
+    return [{"most": most, "lanes": apsw.carray(each)} for most, each in lanes.items()]
 
 
 def claimed(told: Rows) -> list[Any]:
