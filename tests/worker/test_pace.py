@@ -42,15 +42,34 @@ def test_a_quick_pace_is_known_after_three_spans(clock: Clock) -> None:
     assert paced(clock, 10_000, 10_000, 10_000) == MOST * SLOTS
 
 
-def test_a_quick_pace_is_known_when_all_slots_were_filled_three_times(clock: Clock) -> None:
-    own, allowed = Pace(), []
-    for _ in range(4):
+def rounds(clock: Clock, own: Pace, slots: int, count: int) -> list[int]:
+    """What is allowed after each of so many rounds, in which all slots are filled with quick jobs."""
+    allowed = []
+    for _ in range(count):
         clock.now += 0.001
-        own.ended(SLOTS, left=0)
+        own.ended(slots, left=0)
         clock.now += 0.005
         own.claimed(0.005)
-        allowed.append(own.allowance(SLOTS))
-    assert allowed == [0, 0, MOST * SLOTS, MOST * SLOTS]
+        allowed.append(own.allowance(slots))
+    return allowed
+
+
+def test_a_quick_pace_is_known_when_many_slots_were_filled_three_times(clock: Clock) -> None:
+    assert rounds(clock, Pace(), 500, 4) == [0, 0, MOST * 500, MOST * 500]
+
+
+def test_the_same_goes_for_a_worker_that_had_little_to_do(clock: Clock) -> None:
+    own = Pace()
+    for _ in range(10):
+        own.ended(1, left=0)
+        clock.now += 30.0
+        assert own.allowance(500) == 0
+    assert rounds(clock, own, 500, 4) == [0, 0, MOST * 500, MOST * 500]
+
+
+@pytest.mark.parametrize("slots", [1, 4, 10])
+def test_a_few_quick_jobs_say_nothing_about_the_next(clock: Clock, slots: int) -> None:
+    assert rounds(clock, Pace(), slots, 5) == [0] * 5
 
 
 def test_many_that_end_together_once_are_no_pace(clock: Clock) -> None:

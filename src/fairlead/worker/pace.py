@@ -14,14 +14,16 @@ CLAIMS = 3  # as many as pass while the jobs claimed ahead find their slots
 KEPT = 0.8  # of the average, at each new claim
 SPAN = 0.03  # seconds over which a rate is taken
 SPANS = 3
+SHORTEST = 0.0001  # seconds; a span is taken for no shorter
+TELLING = 200  # jobs; fewer that ended quickly say little about the next one
 
 
 class Pace:
     """The rate at which jobs end while there are any at hand, and what a claim takes, over the last moments.
 
-    Of the last spans the slowest one counts: jobs that started together may end together once. As long as no pace is
-    known, a span is also over when as many jobs have ended as there are slots. What a claim takes that finds the worker
-    with empty hands is not counted: that is the time to be bridged.
+    Of the last spans the slowest one counts: jobs that started together may end together once. As long as nothing may
+    be claimed ahead, a span is also over when as many jobs have ended as there are slots, and enough of them to tell.
+    What a claim takes that finds the worker with empty hands is not counted: that is the time to be bridged.
     """
 
     def __init__(self) -> None:
@@ -48,7 +50,10 @@ class Pace:
         """How many more jobs are sure to find a slot soon."""
         now = time.monotonic()
         span = now - self._since
-        if span > SPAN or (self._ended >= slots and not min(self._rates)):
-            self._rates = (*self._rates[1:], self._ended / max(span - self._idle, 1e-4))
+        if span > SPAN or (self._ended >= max(slots, TELLING) and not self._ahead(slots)):
+            self._rates = (*self._rates[1:], self._ended / max(span - self._idle, SHORTEST))
             self._ended, self._idle, self._since = 0, 0.0, now
+        return self._ahead(slots)
+
+    def _ahead(self, slots: int) -> int:
         return min(MOST * slots, int(min(self._rates) * min(SOON, max(SOONEST, CLAIMS * self._claim))))

@@ -5,6 +5,7 @@ import uuid
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import apsw
 import pytest
@@ -12,6 +13,7 @@ import pytest
 from fairlead.core.model import Claim, Ending, Hold, Lease, Quota, Settlement, WorkerInfo
 from fairlead.core.states import State
 from fairlead.stores.sqlite import migrate as migrating
+from fairlead.stores.sqlite import verbs
 from fairlead.stores.sqlite.migrate import migrate
 from fairlead.stores.sqlite.store import SqliteStore
 from tests.stores.sqlite.support import LANE, new_jobs
@@ -46,10 +48,21 @@ def ended(claims: Sequence[Claim], state: State, ending: Ending) -> list[Settlem
 
 
 def claims_in(path: Path) -> int:
+    return asked(path, "select count(*) from claim")
+
+
+def wide(path: Path) -> int:
+    """How many places the only claim names."""
+    parts = "(select count(*) from json_each(places))"
+    assert asked(path, f"select {parts} = wide from claim")
+    return asked(path, "select wide from claim")
+
+
+def asked(path: Path, question: str) -> int:
     connection = apsw.Connection(str(path))
-    ((count,),) = connection.execute("select count(*) from claim")
+    ((answer,),) = connection.execute(question)
     connection.close()
-    return int(count)
+    return int(answer)
 
 
 ENDS = [
@@ -86,6 +99,64 @@ async def test_jobs_that_lie_apart_are_found_by_their_claim(store: SqliteStore) 
     assert use.running == {LANE: 2, others: 3}
 
 
+async def test_a_place_that_is_used_again_is_of_the_claim_that_its_job_names(store: SqliteStore, path: Path) -> None:
+    first, *others = await take(store, 3)
+    await store.settle(ended(others, State.SUCCEEDED, Ending.SUCCEEDED))
+    theirs = await take(store, 2)
+    assert [item.place for item in theirs] == [item.place for item in others]
+    assert {held.id for held in await store.claimed_under([first.lease])} == {first.id}
+    assert {held.id for held in await store.claimed_under([theirs[0].lease])} == {item.id for item in theirs}
+    assert (await store.limit_use()).running == {LANE: 3}
+    await store.settle(ended([first], State.SUCCEEDED, Ending.SUCCEEDED))
+    assert claims_in(path) == 1
+
+
+async def test_what_was_taken_over_before_it_was_told_is_not_told(store: SqliteStore, path: Path) -> None:
+    await store.enqueue(new_jobs(2))
+    lease = Lease(str(uuid.uuid4()), str(uuid.uuid4()))
+    ours: dict[str, Any] = {}
+
+    def work(connection: apsw.Connection, now: float) -> Any:
+        ours["telling"] = verbs.claim([Quota(LANE.id, 2)], lease)(connection, now)
+
+    await store._database.run(work)
+    lost = [held.id for held in await store.claimed_under([lease])]
+    hold = Hold(State.RUNNING, 1, lease.owner, lease.token, False)
+    await store.settle([Settlement(lost[0], hold, State.READY, 0, 1, Ending.LOST)])
+    (taken,) = await store.claim([Quota(LANE.id, 1)], Lease(str(uuid.uuid4()), str(uuid.uuid4())))
+    assert taken.id == lost[0]
+    told = await store._database.run(lambda connection, now: ours["telling"].read())
+    assert [row[0] for row in verbs.claimed(told)] == [lost[1]]
+
+
+async def test_a_claim_of_which_little_is_left_names_only_that(store: SqliteStore, path: Path) -> None:
+    other = LANE._replace(tenant="other")
+    for _ in range(100):
+        await store.enqueue(new_jobs(1) + new_jobs(1, lane=other))
+    claims = await store.claim([Quota(LANE.id, 100)], Lease(str(uuid.uuid4()), str(uuid.uuid4())))
+    assert (wide(path), len(claims)) == (100, 100)
+    for number, item in enumerate(claims[:80]):
+        await store.settle(ended([item], *ENDS[number % len(ENDS)]))
+    assert wide(path) == 100
+    await store.settle(ended(claims[80:98], State.SUCCEEDED, Ending.SUCCEEDED))
+    assert wide(path) == 2
+    assert {held.id for held in await store.claimed_under([claims[0].lease])} == {item.id for item in claims[98:]}
+    await store.settle(ended(claims[98:], State.SUCCEEDED, Ending.SUCCEEDED))
+    assert claims_in(path) == 0
+
+
+async def test_a_job_that_is_claimed_twice_under_one_lease_counts_once(store: SqliteStore, path: Path) -> None:
+    await store.enqueue(new_jobs(3))
+    lease = Lease(str(uuid.uuid4()), str(uuid.uuid4()))
+    first, second = await store.claim([Quota(LANE.id, 2)], lease)
+    await store.settle(ended([second], State.READY, Ending.RELEASED))
+    again = await store.claim([Quota(LANE.id, 2)], lease)
+    assert second.id in {item.id for item in again}
+    assert (await store.limit_use()).running == {LANE: 3}
+    assert len(await store.settle(ended([first, *again], State.SUCCEEDED, Ending.SUCCEEDED))) == 3
+    assert claims_in(path) == 0
+
+
 async def test_a_number_that_is_used_again_lets_nobody_settle_for_another(store: SqliteStore, path: Path) -> None:
     (old,) = await take(store, 1)
     await store.settle(ended([old], State.READY, Ending.RELEASED))
@@ -103,10 +174,11 @@ async def test_jobs_that_run_while_the_schema_changes_stay_their_owners(
     path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     owner, lease = str(uuid.uuid4()), str(uuid.uuid4())
-    running, waiting = (job.id for job in new_jobs(2))
+    running, waiting, lost = (job.id for job in new_jobs(3))
     _make_old(path, tmp_path, monkeypatch)
     connection = apsw.Connection(str(path))
-    for job_id, state, held in ((running, "running", (owner, lease)), (waiting, "ready", (None, None))):
+    odd = (lost, "running", (None, None))  # by none of our versions, but it must not be in the way of all others
+    for job_id, state, held in ((running, "running", (owner, lease)), (waiting, "ready", (None, None)), odd):
         connection.execute(
             "insert into job (id, shard, lane, state, attempt, crashes, fence, owner, lease, run_at, ready_at, "
             "created_at, payload) values (?, 0, ?, ?, 1, 0, 1, ?, ?, 1, 1, 1, '{}')",
@@ -117,7 +189,7 @@ async def test_jobs_that_run_while_the_schema_changes_stay_their_owners(
     store = SqliteStore(f"sqlite:///{path}")
     await store.open()
     try:
-        assert [held.id for held in await store.lost(10)] == [running]
+        assert {held.id for held in await store.lost(10)} == {running, lost}
         hold = Hold(State.RUNNING, 1, owner, lease, False)
         settlement = Settlement(running, hold, State.SUCCEEDED, 1, 0, Ending.SUCCEEDED)
         assert await store.settle([settlement]) == {running}

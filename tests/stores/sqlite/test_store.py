@@ -112,6 +112,20 @@ async def test_pruning_goes_as_far_as_what_is_old_and_no_farther(store: SqliteSt
     assert pruned == [0, 70, 140, 0, 70, 0]
 
 
+async def test_a_clock_that_was_ahead_once_does_not_stop_pruning(store: SqliteStore, clock: Clock) -> None:
+    async def end(count: int) -> None:
+        await store.enqueue(new_jobs(count))
+        claims = await store.claim([Quota(LANE.id, count)], Lease(str(uuid.uuid4()), str(uuid.uuid4())))
+        await store.settle([Settlement(item.id, item.hold, State.SUCCEEDED, 1, 0, Ending.SUCCEEDED) for item in claims])
+
+    clock.now += 1_000_000
+    await end(100)
+    clock.now -= 1_000_000
+    await end(100)
+    clock.now += 100
+    assert await store.prune({}, 50.0, 1_000) == 100
+
+
 async def test_concurrent_enqueues_all_arrive(store: SqliteStore) -> None:
     answers = await asyncio.gather(*(store.enqueue(new_jobs(1)) for _ in range(300)))
     assert len({answer.id for (answer,) in answers}) == 300

@@ -1,9 +1,16 @@
-"""Places of jobs in their table, as a claim keeps them: mostly the jobs of a claim lie side by side."""
+"""Places of jobs in their table, as a claim keeps them: mostly the jobs of a claim lie side by side.
 
-from collections.abc import Sequence
+A claim whose jobs lie apart says so place by place. When few of them are left, it is made to name only those, so that
+looking at what runs costs a few times what runs, however much was claimed; seldom enough that it costs a job nothing.
+"""
+
+from collections.abc import Collection
+
+WIDE = 64  # places that may be looked at for nothing
+SHARE = 8  # times as many places as jobs may be looked at
 
 
-def parts(places: Sequence[int]) -> list[tuple[int, int]]:
+def parts(places: Collection[int]) -> list[tuple[int, int]]:
     """The first and the last of each run of places that follow one another; no place may come twice."""
     first, last = min(places), max(places)
     if last - first + 1 == len(places):
@@ -15,3 +22,8 @@ def parts(places: Sequence[int]) -> list[tuple[int, int]]:
         else:
             found.append((place, place))
     return found
+
+
+def is_wide(jobs: int, wide: int) -> bool:
+    """Whether so few jobs of a claim are left that it had better name their places."""
+    return wide > WIDE and wide > SHARE * jobs

@@ -7,7 +7,8 @@ a busy event loop would wait for it thousands of times.
 
 import os
 from array import array
-from collections.abc import Callable, Generator, Sequence
+from collections import Counter
+from collections.abc import Callable, Generator, Mapping, Sequence
 from itertools import repeat
 from typing import Any, NamedTuple
 
@@ -27,7 +28,7 @@ from fairlead.stores.sqlite.address import Address
 from fairlead.stores.sqlite.connection import query, values_for
 from fairlead.stores.sqlite.database import wal_bytes
 from fairlead.stores.sqlite.migrate import MIGRATIONS
-from fairlead.stores.sqlite.places import parts
+from fairlead.stores.sqlite.places import is_wide, parts
 from fairlead.stores.sqlite.transactions import Afterwards
 from fairlead.stores.within import drive
 
@@ -117,9 +118,12 @@ def claim_script(quotas: Sequence[Quota], lease: Lease) -> Generator[Step, list[
     places = f"[{','.join(text for (text,) in picked if text)}]"
     if places == "[]":
         return None
-    named, lie = {"owner": lease.owner, "lease": lease.token}, to_json(parts(from_json(places))).decode()
-    ((number,),) = yield Step("begin_claim", [{**named, "parts": lie}])
+    named, lying = {"owner": lease.owner, "lease": lease.token}, set(from_json(places))
+    given = {**named, "jobs": len(lying), "parts": to_json(parts(lying)).decode()}
+    ((number, jobs),) = yield Step("begin_claim", [given])
     yield Step("claim", [{"places": places, "claim": number}])
+    if jobs > len(lying):  # one of its jobs may have come back, and be claimed once more
+        yield Step("narrow_claims", [{"claims": f"[{number}]"}])
     return Step("read_claimed", [{"places": places, **named}])
 
 
@@ -145,20 +149,20 @@ def settle(settlements: Sequence[Settlement], expired_only: bool) -> Callable[[a
     batches = [_success(Lease(*lease), list(items.values())) for lease, items in succeeded.items()]
     followed = {item.id for item in others if is_followed(item)}
     batch = [(_finish if item.state in FINAL else _return, rows.settlement_row(item)) for item in others]
-    claims = {(item.hold.owner, item.hold.lease) for item in others if item.hold.lease} | succeeded.keys()
-    ending = [{"claims": to_json(list(claims)).decode()}] if claims else []
 
     def work(connection: apsw.Connection, now: float) -> list[str]:
         def changes(name: str, row: dict[str, Any]) -> bool:
             connection.execute(query(name), values_for(name)(row))
             return bool(connection.changes())
 
-        settled = _settle_succeeded(connection, batches, now)
+        ended: Counter[tuple[str, str]] = Counter()
+        settled = _settle_succeeded(connection, batches, now, ended)
         for _, row in batch:
             row.update(shard=SHARD, now=now, expired_only=expired_only)
         applied = [row for apply, row in batch if apply(changes, row)]
         _follow(connection, [row["id"] for row in applied if row["id"] in followed], now)
-        execute(connection, "forget_claims", ending, now)
+        ended.update((row["held_owner"], row["held_lease"]) for row in applied if row["held_lease"])
+        _end_claims(connection, ended, now)
         return settled + [row["id"] for row in applied]
 
     return work
@@ -192,8 +196,23 @@ def _success(lease: Lease, items: Sequence[Settlement]) -> Success:
     return Success("succeeded", {**given, "rows": to_json(told).decode()}, ids)
 
 
-def _settle_succeeded(connection: apsw.Connection, batches: Sequence[Success], now: float) -> list[str]:
-    """Move to the history what is still held; returns the ids."""
+def _end_claims(connection: apsw.Connection, ended: Mapping[tuple[str, str], int], now: float) -> None:
+    """So many jobs of each claim run no more: forget claims that are over, and narrow those with few jobs left."""
+    if not ended:
+        return
+    told = to_json([(*claim, count) for claim, count in ended.items()]).decode()
+    found = execute(connection, "count_down", [{"claims": told}], now)
+    over = [number for number, jobs, _ in found if jobs <= 0]
+    wide = [number for number, jobs, wide in found if jobs > 0 and is_wide(jobs, wide)]
+    for name, numbers in (("forget_claims", over), ("narrow_claims", wide)):
+        if numbers:
+            execute(connection, name, [{"claims": to_json(numbers).decode()}], now)
+
+
+def _settle_succeeded(
+    connection: apsw.Connection, batches: Sequence[Success], now: float, ended: Counter[tuple[str, str]]
+) -> list[str]:
+    """Move to the history what is still held, and count it by claims; returns the ids."""
     settled: list[str] = []
     for kind, given, ids in batches:
         execute(connection, f"settle_{kind}", [given], now)
@@ -201,6 +220,7 @@ def _settle_succeeded(connection: apsw.Connection, batches: Sequence[Success], n
             ((held,),) = execute(connection, f"held_{kind}", [given], now)
             ids = from_json(held)
         execute(connection, f"remove_{kind}", [given], now)
+        ended[given["owner"], given["lease"]] += len(ids)
         settled += ids
     return settled
 

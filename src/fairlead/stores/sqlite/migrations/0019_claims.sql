@@ -1,14 +1,20 @@
--- A job says by a number whose it is, and a claim says where its jobs lie: as pairs of a first and a last place, in JSON.
--- So a claim of thousands of jobs names its owner and its lease once, and no index of running jobs is needed.
+-- A job says by a number whose it is, and a claim says where its jobs lie: as pairs of a first and a last place, in
+-- JSON. So a claim of thousands of jobs names its owner and its lease once, and no index of running jobs is needed.
+-- `jobs` is how many of them still run, and `wide` on how many places they lie at most.
 create table claim (
     id integer primary key,
     owner text not null,
     lease text not null,
+    jobs integer not null,
+    wide integer not null,
     places text not null
 );
 create unique index claim_lease on claim (owner, lease);
-insert into claim (owner, lease, places)
-select owner, lease, json_group_array(json_array(place, place)) from job where state = 'running' group by owner, lease;
+insert into claim (owner, lease, jobs, wide, places)
+select coalesce(owner, ''), coalesce(lease, ''), count(*), count(*), json_group_array(json_array(place, place))
+from job
+where state = 'running'
+group by 1, 2;
 
 create table numbered_job (
     place integer primary key,
@@ -48,7 +54,9 @@ select
     job.ready_at, job.not_after, job.created_at, job.started_at, job.parent, job.unique_key, job.options,
     job.error_type, job.error_message, job.failure, job.replays, job.cancel_at, job.cancel_grace, job.cancel_by,
     job.cancel_reason, job.payload
-from job left join claim on job.state = 'running' and claim.owner = job.owner and claim.lease = job.lease;
+from job
+left join claim on job.state = 'running'
+    and claim.owner = coalesce(job.owner, '') and claim.lease = coalesce(job.lease, '');
 drop table job;
 alter table numbered_job rename to job;
 create unique index job_id on job (id);
@@ -57,12 +65,13 @@ create index job_due on job (shard, run_at, id) where state in ('scheduled', 're
 create index job_due_lane on job (shard, lane, run_at, id) where state in ('scheduled', 'retrying');
 create index job_not_after on job (shard, not_after, id) where not_after is not null and state <> 'running';
 
--- The plus signs keep SQLite from making an index of all jobs for one look at those that run.
+-- The plus signs keep SQLite from making an index of all jobs for one look at those that run. Whoever opens the file
+-- reads this, also a library that has no ->> yet.
 create view running as
 select job.*, claim.owner, claim.lease
 from claim
 cross join json_each(claim.places) as part
-cross join job on job.place between part.value ->> 0 and part.value ->> 1
+cross join job on job.place between json_extract(part.value, '$[0]') and json_extract(part.value, '$[1]')
 where +job.claim = claim.id and +job.state = 'running';
 
 -- The history grows in the order of ends: one end in 64 is enough to find up to where the old ones lie.

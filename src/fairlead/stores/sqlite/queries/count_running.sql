@@ -1,4 +1,4 @@
--- Claim by claim: the cost is that of what runs, not of what waits.
+-- Claim by claim: the cost is a few times that of what runs, whatever waits.
 select lane, count(*)
 from running
 where shard = :shard

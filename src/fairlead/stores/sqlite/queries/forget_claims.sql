@@ -1,6 +1,6 @@
 -- Of these claims, those of which nothing runs any more.
 delete from claim
-where (owner, lease) in (select value ->> 0, value ->> 1 from json_each(:claims))
+where id in (select value from json_each(:claims))
     and not exists (
         select 1
         from json_each(claim.places) as part

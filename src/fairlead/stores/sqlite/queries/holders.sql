@@ -1,4 +1,4 @@
--- Claim by claim: the cost is that of what runs, not of what waits.
+-- Claim by claim: the cost is a few times that of what runs, whatever waits.
 select id, lane, started_at, owner
 from running
 where shard = :shard and lane in (select value from json_each(:lanes))

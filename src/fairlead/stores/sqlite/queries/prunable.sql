@@ -6,7 +6,8 @@ left join json_each(:retentions) as kept on kept.key = lane.type
 where old.rowid < coalesce(
         (
             select later.rowid from job_history as later
-            where later.rowid % 64 = 0 and later.finished_at >= :now - :shortest
+            where later.rowid % 64 = 0
+                and later.finished_at >= :now - :shortest and later.finished_at <= :now
             order by later.finished_at
             limit 1
         ),

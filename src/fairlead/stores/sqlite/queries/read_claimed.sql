@@ -8,4 +8,5 @@ select
         )
     )
 from job
-where place in (select value from json_each(:places)) and claim = (select claim.id from claim where claim.owner = :owner and claim.lease = :lease)
+where place in (select value from json_each(:places))
+    and claim = (select claim.id from claim where claim.owner = :owner and claim.lease = :lease)
