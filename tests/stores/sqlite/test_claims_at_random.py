@@ -1,0 +1,94 @@
+"""Whatever happens to jobs, claims say exactly which run, and none is left over."""
+
+import asyncio
+import random
+import uuid
+from pathlib import Path
+
+import apsw
+import pytest
+
+from fairlead.core.model import Claim, Ending, Lease, Outcome, Quota, Settlement, WorkerInfo
+from fairlead.core.settle import settle
+from fairlead.core.states import State
+from fairlead.stores.sqlite.migrate import migrate
+from fairlead.stores.sqlite.store import SqliteStore
+from tests.contract.making import POLICY
+from tests.stores.sqlite.support import LANE, new_jobs
+
+LANES = [LANE, LANE._replace(tenant="other"), LANE._replace(tenant="third")]
+ENDS = [
+    (State.SUCCEEDED, Ending.SUCCEEDED),
+    (State.SUCCEEDED, Ending.SUCCEEDED),
+    (State.DEAD, Ending.FAILED),
+    (State.RETRYING, Ending.FAILED),
+    (State.READY, Ending.RELEASED),
+]
+WRONG = [
+    "select id from job where state = 'running' except select id from running",
+    "select id from running group by id having count(*) > 1",
+    "select id from job where (state = 'running') <> (claim is not null)",
+    "select id from claim where id not in (select claim from job where claim is not null)",
+    "select id from claim where jobs <> (select count(*) from job where job.claim = claim.id)",
+]
+
+
+class Party:
+    """Two processes' stores on one file, and what their workers have in hand."""
+
+    def __init__(self, stores: list[SqliteStore], seed: int) -> None:
+        self.stores, self.random, self.now = stores, random.Random(seed), 1_000.0
+        self.hands: list[Claim] = []
+
+    async def step(self) -> None:
+        self.now += self.random.random() * 3
+        store = self.random.choice(self.stores)
+        await self.random.choice([self.enqueue, self.claim, self.claim, self.end, self.end, self.recover])(store)
+
+    async def enqueue(self, store: SqliteStore) -> None:
+        for _ in range(self.random.randint(1, 30)):
+            await store.enqueue(new_jobs(self.random.randint(1, 5), lane=self.random.choice(LANES)))
+        await store.promote(100)
+
+    async def claim(self, store: SqliteStore) -> None:
+        worker = WorkerInfo(str(uuid.uuid4()), "host", 1, ("short",), ("mail",), 1, "1")
+        await store.register_worker(worker, self.random.choice([5, 50]))
+        quotas = [Quota(lane.id, self.random.randint(1, 90)) for lane in self.random.sample(LANES, 2)]
+        leases = [Lease(worker.id, str(uuid.uuid4())) for _ in self.stores]
+        taken = await asyncio.gather(*(one.claim(quotas, own) for one, own in zip(self.stores, leases, strict=True)))
+        self.hands += [claim for claims in taken for claim in claims]
+
+    async def end(self, store: SqliteStore) -> None:
+        self.random.shuffle(self.hands)
+        some, self.hands = self.hands[:60], self.hands[60:]
+        ends = [(claim, *self.random.choice(ENDS), self.random.random() < 0.8) for claim in some]
+        batch = [
+            Settlement(claim.id, claim.hold, state, 1, 0, ending, place=claim.place if placed else None)
+            for claim, state, ending, placed in ends
+        ]
+        await store.settle(batch)
+        assert await store.settle(batch) == set()
+
+    async def recover(self, store: SqliteStore) -> None:
+        lost = await store.lost(self.random.choice([3, 100]))
+        again = [settle(held, Outcome(Ending.LOST), POLICY, self.random) for held in lost]
+        await store.settle(again, expired_only=True)
+
+
+@pytest.mark.parametrize("seed", range(4))
+async def test_claims_say_what_runs(tmp_path: Path, seed: int) -> None:
+    url = f"sqlite:///{tmp_path}/jobs.db"
+    await migrate(url)
+    party = Party([], seed)
+    party.stores = [SqliteStore(url, lambda: party.now) for _ in range(2)]
+    connection = apsw.Connection(f"{tmp_path}/jobs.db")
+    try:
+        for store in party.stores:
+            await store.open()
+        for _ in range(80):
+            await party.step()
+            assert [question for question in WRONG if list(connection.execute(question))] == []
+    finally:
+        connection.close()
+        for store in party.stores:
+            await store.close()
