@@ -12,8 +12,7 @@ SOONEST = 0.01
 MOST = 7  # times as many as there are slots
 CLAIMS = 3  # as many as pass while the jobs claimed ahead find their slots
 KEPT = 0.8  # of the average, at each new claim
-SPAN = 0.03  # seconds over which a rate is taken
-SPANS = 3
+SPAN = 0.1  # seconds over which a rate is taken
 SHORTEST = 0.0001  # seconds; a span is taken for no shorter
 TELLING = 200  # jobs; fewer that ended quickly say little about the next one
 
@@ -21,9 +20,9 @@ TELLING = 200  # jobs; fewer that ended quickly say little about the next one
 class Pace:
     """The rate at which jobs end while there are any at hand, and what a claim takes, over the last moments.
 
-    Of the last spans the slowest one counts: jobs that started together may end together once. As long as nothing may
-    be claimed ahead, a span is also over when as many jobs have ended as there are slots, and enough of them to tell.
-    What a claim takes that finds the worker with empty hands is not counted: that is the time to be bridged.
+    Of the last two spans the slower one counts: jobs that started together may end together once. As long as nothing
+    may be claimed ahead, a span is also over when as many jobs have ended as there are slots, and enough of them to
+    tell. What a claim takes that finds the worker with empty hands is not counted: that is the time to be bridged.
     """
 
     def __init__(self) -> None:
@@ -31,7 +30,7 @@ class Pace:
         self._ended = 0
         self._idle = 0.0  # seconds of the span in which a claim was waited for, and there was nothing else to do
         self._empty_at: float | None = None
-        self._rates = (0.0,) * SPANS
+        self._rates = (0.0, 0.0)  # of the last two spans
         self._claim = SOON / CLAIMS
 
     def ended(self, jobs: int = 1, left: int = 1) -> None:
@@ -51,7 +50,7 @@ class Pace:
         now = time.monotonic()
         span = now - self._since
         if span > SPAN or (self._ended >= max(slots, TELLING) and not self._ahead(slots)):
-            self._rates = (*self._rates[1:], self._ended / max(span - self._idle, SHORTEST))
+            self._rates = (self._rates[1], self._ended / max(span - self._idle, SHORTEST))
             self._ended, self._idle, self._since = 0, 0.0, now
         return self._ahead(slots)
 

@@ -21,6 +21,9 @@ from fairlead.errors import FairleadError
 from fairlead.stores.sqlite.connection import explain, retrying
 
 JOIN_WITHIN = 0.025  # seconds since it began to write
+LOOKS = (
+    4  # times that it looks who has come; small works come one after the other, and none of them is to wait for many
+)
 
 Work = Callable[[apsw.Connection, float], Any]
 Value = TypeVar("Value")
@@ -90,13 +93,14 @@ class Transactions:
             return Result(error=self._explained(error))
 
     def _perform(self, works: list[Work], arrived: Callable[[], Sequence[Work]]) -> list[Result]:
-        now, until = self._clock(), time.monotonic() + JOIN_WITHIN
+        now, until, looks = self._clock(), time.monotonic() + JOIN_WITHIN, LOOKS
         results: list[Result] = []
         works += arrived()
         while len(results) < len(works):
             results += [Result(work(self._connection, now)) for work in works[len(results) :]]
-            if time.monotonic() < until:
+            if looks and time.monotonic() < until:
                 works += arrived()
+                looks -= 1
         return results
 
     def _explained(self, error: Exception) -> Exception:
