@@ -144,7 +144,7 @@ def claimed(told: Rows) -> list[Any]:
 
 
 def settle(settlements: Sequence[Settlement], expired_only: bool) -> Callable[[apsw.Connection, float], list[str]]:
-    """A work that applies settlements, successes claim by claim, all others one by one; returns the ids of those."""
+    """A work that applies settlements, successes claim by claim, all others one by one; returns the ids."""
     succeeded, others = rows.split_succeeded(settlements) if not expired_only else ({}, settlements)
     batches = [_success(Lease(*lease), list(items.values())) for lease, items in succeeded.items()]
     followed = {item.id for item in others if is_followed(item)}
