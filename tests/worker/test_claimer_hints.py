@@ -1,13 +1,13 @@
 """What a hint leads to: a look for lanes that are not in the view, or a guess where it comes too soon for that."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 
 import pytest
 
 import fairlead
 from fairlead.control.audit import Operator
 from fairlead.control.pauses import pause
-from fairlead.core.model import ActiveLane, Claim
+from fairlead.core.model import ActiveLane, Claim, Lease, Quota
 from fairlead.worker import claimer as claiming
 from fairlead.worker.claimer import Claimer
 
@@ -128,17 +128,24 @@ async def test_a_lane_that_a_limit_keeps_back_is_remembered_for_when_there_is_ro
         assert kept == {"first", "second"}
 
 
-async def test_a_job_that_was_committed_late_is_found_after_a_hint(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_what_was_committed_late_is_looked_for_after_a_hint(monkeypatch: pytest.MonkeyPatch) -> None:
     """Its transaction began before that of jobs that were claimed meanwhile."""
-    scene = Scene()
+    scene, asked = Scene(), list[float]()
     async with scene.app:
         await scene.begin(monkeypatch)
-        scene.now -= claiming.LATE / 2
-        late = await scene.large.enqueue()
-        scene.now += claiming.LATE / 2
-        assert late.id not in {claim.id for claim in await scene.claimer.take(2)}
+        store = await scene.app.store()
+        claim = store.claim
+
+        async def heard(quotas: Sequence[Quota], lease: Lease) -> list[Claim]:
+            asked.extend(quota.since for quota in quotas)
+            return await claim(quotas, lease)
+
+        monkeypatch.setattr(store, "claim", heard)
+        await scene.claimer.take(2)
         scene.claimer.hint()
-        assert late.id in {claim.id for claim in await scene.claimer.take(2)}
+        await scene.claimer.take(2)
+        await scene.claimer.take(2)
+        assert asked == pytest.approx([scene.now, scene.now - claiming.LATE, scene.now])
 
 
 async def test_others_are_told_at_once_of_long_jobs_but_not_of_guesses(monkeypatch: pytest.MonkeyPatch) -> None:
