@@ -145,7 +145,7 @@ async def test_what_was_committed_late_is_looked_for_after_a_hint(monkeypatch: p
         scene.claimer.hint()
         await scene.claimer.take(2)
         await scene.claimer.take(2)
-        assert asked == pytest.approx([scene.now, scene.now - claiming.LATE, scene.now])
+        assert asked == pytest.approx([scene.now, scene.now - claiming.LATE, scene.now], rel=0, abs=1e-5)
 
 
 async def test_others_are_told_at_once_of_long_jobs_but_not_of_guesses(monkeypatch: pytest.MonkeyPatch) -> None:
