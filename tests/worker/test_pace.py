@@ -80,26 +80,18 @@ def test_who_has_become_slow_claims_less_at_once(clock: Clock) -> None:
     assert paced(clock, 250, 250, 25) == pytest.approx(12, abs=1)
 
 
-def test_a_claim_that_is_waited_for_with_empty_hands_does_not_slow_the_pace(clock: Clock) -> None:
+@pytest.mark.parametrize(
+    ("empty", "rate"), [(0.009, 10 / 0.001), (0.05, 10 / 0.042)], ids=["for a claim", "for news before it"]
+)
+def test_waiting_with_empty_hands_slows_the_pace_unless_for_a_claim(clock: Clock, empty: float, rate: float) -> None:
     own = Pace()
     for _ in range(30):
         clock.now += 0.001
         own.ended(10, left=0)
-        clock.now += 0.009
+        clock.now += empty
         own.claimed(0.009)
         allowed = own.allowance(SLOTS)
-    assert allowed == pytest.approx(10_000 * 3 * 0.009, abs=5)
-
-
-def test_waiting_for_news_is_no_claim(clock: Clock) -> None:
-    own = Pace()
-    for _ in range(30):
-        clock.now += 0.001
-        own.ended(10, left=0)
-        clock.now += 0.05
-        own.claimed(0.009)
-        allowed = own.allowance(SLOTS)
-    assert allowed == pytest.approx(10 / 0.042 * 3 * 0.009, abs=1)
+    assert allowed == pytest.approx(rate * 3 * 0.009, rel=0.02, abs=1)
 
 
 def test_hands_that_are_full_while_a_claim_is_on_its_way_lose_no_time(clock: Clock) -> None:

@@ -194,7 +194,11 @@ async def test_jobs_that_run_while_the_schema_changes_stay_their_owners(
         settlement = Settlement(running, hold, State.SUCCEEDED, 1, 0, Ending.SUCCEEDED)
         assert await store.settle([settlement]) == {running}
         assert await store.settle([replace(settlement, id=waiting)]) == set()
-        assert [claim.id for claim in await store.claim([Quota(LANE.id, 5)], Lease(owner, lease))] == [waiting]
+        (odd_one,) = await store.held([lost])
+        assert await store.settle([Settlement(lost, odd_one.hold, State.READY, 1, 1, Ending.LOST)]) == {lost}
+        assert claims_in(path) == 0
+        claims = await store.claim([Quota(LANE.id, 5)], Lease(owner, lease))
+        assert {claim.id for claim in claims} == {waiting, lost}
     finally:
         await store.close()
 

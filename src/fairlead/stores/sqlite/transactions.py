@@ -21,9 +21,7 @@ from fairlead.errors import FairleadError
 from fairlead.stores.sqlite.connection import explain, retrying
 
 JOIN_WITHIN = 0.025  # seconds since it began to write
-LOOKS = (
-    4  # times that it looks who has come; small works come one after the other, and none of them is to wait for many
-)
+LOOKS = 4  # times that it looks who has come meanwhile; small works come one after the other without end
 
 Work = Callable[[apsw.Connection, float], Any]
 Value = TypeVar("Value")

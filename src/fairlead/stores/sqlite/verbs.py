@@ -161,7 +161,7 @@ def settle(settlements: Sequence[Settlement], expired_only: bool) -> Callable[[a
             row.update(shard=SHARD, now=now, expired_only=expired_only)
         applied = [row for apply, row in batch if apply(changes, row)]
         _follow(connection, [row["id"] for row in applied if row["id"] in followed], now)
-        ended.update((row["held_owner"], row["held_lease"]) for row in applied if row["held_lease"])
+        ended.update((row["held_owner"], row["held_lease"]) for row in applied if row["held_lease"] is not None)
         _end_claims(connection, ended, now)
         return settled + [row["id"] for row in applied]
 
