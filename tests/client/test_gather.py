@@ -22,7 +22,8 @@ from tests.contract.making import new_job
 class SlowStore:
     """Writes down what it is given, and answers when it is let go."""
 
-    def __init__(self) -> None:
+    def __init__(self, writers: int = 1) -> None:
+        self.writers = writers
         self.batches: list[list[str]] = []
         self.hints: list[set[str]] = []
         self.go = asyncio.Event()
@@ -59,6 +60,52 @@ async def test_those_who_come_while_a_batch_is_on_its_way_leave_together() -> No
     answers = await asyncio.gather(*callers)
     assert [answer[0].id for answer in answers] == [job.id for job in jobs]
     assert store.batches == [[jobs[0].id], [job.id for job in jobs[1:]]]
+    await gatherer.close()
+    await waker.close()
+
+
+async def test_those_who_go_on_at_once_leave_together_again() -> None:
+    store = SlowStore()
+    gatherer, waker = gatherer_on(store)
+
+    async def submit_twice() -> None:
+        await gatherer.submit([new_job()])
+        await gatherer.submit([new_job()])
+
+    callers = [asyncio.create_task(submit_twice()) for _ in range(5)]
+    await asyncio.sleep(0)
+    store.go.set()
+    await asyncio.gather(*callers)
+    assert [len(batch) for batch in store.batches] == [1, 5, 4]
+    await gatherer.close()
+    await waker.close()
+
+
+async def test_a_store_that_writes_for_several_gets_one_half_while_it_is_at_work_for_the_other() -> None:
+    store = SlowStore(writers=8)
+    gatherer, waker = gatherer_on(store)
+    callers = [asyncio.create_task(gatherer.submit([new_job()])) for _ in range(18)]
+    await turns(5)
+    assert [len(batch) for batch in store.batches] == [1, 9]
+    store.go.set()
+    await asyncio.gather(*callers)
+    assert [len(batch) for batch in store.batches] == [1, 9, 8]
+    await gatherer.close()
+    await waker.close()
+
+
+async def test_a_caller_that_gives_up_while_others_wait_does_not_hold_them_up() -> None:
+    store = SlowStore(writers=8)
+    gatherer, waker = gatherer_on(store)
+    callers = [asyncio.create_task(gatherer.submit([new_job()])) for _ in range(20)]
+    await turns(5)
+    assert [len(batch) for batch in store.batches] == [1, 10]
+    for caller in (callers[0], callers[1], callers[-1]):  # alone, under way in company, waiting
+        caller.cancel()
+    store.go.set()
+    answers = await asyncio.gather(*callers, return_exceptions=True)
+    assert [isinstance(answer, list) for answer in answers] == [False, False, *[True] * 17, False]
+    assert len(await gatherer.submit([new_job()])) == 1
     await gatherer.close()
     await waker.close()
 
@@ -106,6 +153,12 @@ async def test_a_refused_submission_takes_nobody_else_down() -> None:
     await waker.close()
 
 
+async def turns(count: int) -> None:
+    """Let the others have so many turns."""
+    for _ in range(count):
+        await asyncio.sleep(0)
+
+
 async def all_stored(gatherer: Gatherer, batches: Iterable[list[NewJob]]) -> list[str]:
     """The ids of what was stored, in order."""
     async with aclosing(gatherer.submit_batches(batches)) as stored:
@@ -117,8 +170,7 @@ async def test_of_a_large_submission_two_batches_are_on_their_way_at_once() -> N
     gatherer, waker = gatherer_on(store)
     batches = [[new_job()] for _ in range(4)]
     caller = asyncio.create_task(all_stored(gatherer, batches))
-    for _ in range(10):
-        await asyncio.sleep(0)
+    await turns(10)
     assert store.batches == [[job.id] for (job,) in batches[:2]]
     store.go.set()
     assert await caller == [job.id for (job,) in batches]
@@ -137,8 +189,7 @@ async def test_a_batch_is_made_when_its_turn_has_come() -> None:
             yield [job]
 
     caller = asyncio.create_task(all_stored(gatherer, batches()))
-    for _ in range(10):
-        await asyncio.sleep(0)
+    await turns(10)
     assert len(made) == 3
     store.go.set()
     assert await caller == made

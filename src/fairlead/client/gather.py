@@ -1,7 +1,8 @@
-"""Concurrent submissions become one statement; each caller still waits for its own commit.
+"""Concurrent submissions become few statements; each caller still waits for its own commit.
 
-While one batch is on its way to the database, submissions that arrive are collected, and leave together when it is
-back. A single caller therefore never waits for company, and fifty callers share a commit.
+A lone caller goes straight to the store and never waits for company. Those who come while it is on its way are
+collected and leave together. Where the store writes several transactions at once, at most half of all that are known
+leave with one: it is at work for one half while the callers of the other make what they submit next.
 
 A batch whose connection broke is repeated with the same ids until it is known to be stored or the patience is over,
 so that no caller gets two jobs for one call.
@@ -22,7 +23,8 @@ from fairlead.errors import FairleadError, StoreUnavailable
 from fairlead.ports.store import SCHEDULED_HINT, Store
 
 BATCH = 1000
-ABREAST = 2  # batches of one large submission that are on their way at once
+ABREAST = 2  # batches that are on their way at once
+FEW = 8  # submissions that are not worth two commits
 SOON = 60.0
 PATIENCE = 10.0
 
@@ -39,9 +41,11 @@ class Gatherer:
     def __init__(self, store: Store, waker: Waker) -> None:
         self._store = store
         self._waker = waker
+        self._abreast = min(ABREAST, store.writers)
         self._waiting: list[_Waiting] = []
-        self._sending = False
-        self._sender: asyncio.Task[None] | None = None
+        self._under_way = 0  # submissions that were sent and have no answer yet
+        self._sending = 0  # batches or lone callers that are on their way
+        self._senders: set[asyncio.Task[None]] = set()
 
     async def submit(self, jobs: Sequence[NewJob]) -> list[Enqueued]:
         """Store the jobs; returns when they are durable."""
@@ -49,6 +53,7 @@ class Gatherer:
             return await self._submit_alone(jobs)
         future: asyncio.Future[list[Enqueued]] = asyncio.get_running_loop().create_future()
         self._waiting.append((jobs, future))
+        self._attend()
         return await future
 
     async def submit_again(self, jobs: Sequence[NewJob], give_up: float) -> list[Enqueued]:
@@ -65,26 +70,35 @@ class Gatherer:
 
     async def close(self) -> None:
         """Wait for what is on its way."""
-        if self._sender is not None:
-            await asyncio.wait([self._sender])
+        while self._senders:
+            await asyncio.wait(self._senders)
 
     async def _submit_alone(self, jobs: Sequence[NewJob]) -> list[Enqueued]:
-        """Nobody else is waiting; whoever comes meanwhile is served afterwards by a task."""
-        self._sending = True
+        """Nobody else is waiting; whoever comes meanwhile is served by a task."""
+        self._sending += 1
+        self._under_way += 1
         try:
             return await self._store_and_wake(jobs)
         finally:
-            if self._waiting:
-                self._sender = asyncio.create_task(self._send_all(), name="fairlead-enqueue")
-            else:
-                self._sending = False
+            self._under_way -= 1
+            self._sending -= 1
+            self._attend()
+
+    def _attend(self) -> None:
+        """Have those who wait sent, unless as many batches as may be are on their way."""
+        if self._waiting and self._sending < self._abreast:
+            self._sending += 1
+            sender = asyncio.create_task(self._send_all(), name="fairlead-enqueue")
+            self._senders.add(sender)
+            sender.add_done_callback(self._senders.discard)
 
     async def _send_all(self) -> None:
         try:
             while self._waiting:
                 await self._send(self._next_batch())
+                await asyncio.sleep(0)  # who goes on at once comes along
         finally:
-            self._sender, self._sending = None, False
+            self._sending -= 1
 
     async def _store_and_wake(self, jobs: Sequence[NewJob], tried_until: float | None = None) -> list[Enqueued]:
         """A hint that is due goes with the commit, any other follows it."""
@@ -107,8 +121,9 @@ class Gatherer:
         self._waker.wake(wanted - due)
 
     def _next_batch(self) -> list[_Waiting]:
+        most = max(FEW, -(-(self._under_way + len(self._waiting)) // self._abreast))
         size = taken = 0
-        for jobs, _ in self._waiting:
+        for jobs, _ in self._waiting[:most]:
             if taken and size + len(jobs) > BATCH:
                 break
             size += len(jobs)
@@ -117,6 +132,7 @@ class Gatherer:
         return batch
 
     async def _send(self, batch: list[_Waiting]) -> None:
+        self._under_way += len(batch)
         try:
             answers = await self._store_and_wake([job for jobs, _ in batch for job in jobs])
         except FairleadError as error:
@@ -131,6 +147,8 @@ class Gatherer:
                 if not future.done():
                     future.set_result(answers[position : position + len(jobs)])
                 position += len(jobs)
+        finally:
+            self._under_way -= len(batch)
 
     async def _fail(self, batch: list[_Waiting], error: FairleadError) -> None:
         """One bad submission must not take the others of its batch down: where it may be one, send each alone."""

@@ -144,6 +144,8 @@ class Leadership(NamedTuple):
 class Store(ShareStore, LimitedStore, ServerRecords, ViewStore, CallbackStore, Protocol):
     """The verbs; each takes and returns many jobs where speed matters."""
 
+    writers: int  # transactions that it writes at the same time; others wait for them
+
     async def open(self) -> None:
         """Connect, and check that the schema is the one this version needs."""
 

@@ -84,6 +84,7 @@ class Claimer:
         self._recent: dict[int, ActiveLane] = {}
         self._hinted = False
         self._has_guessed = False  # which lanes the last hint was about
+        self._is_in_use = False  # jobs came after the last hint, and were claimed at once
         self._control_view = controls or ControlView(store)
         self._control_view.watchers.append(self._follow_controls)
         self.controls = self._control_view.known
@@ -115,6 +116,7 @@ class Claimer:
             self._hinted = False
             await self._control_view.refresh(CONTROLS_FRESH)
             claims = await self._claim(self._recent_grants(free_slots))
+            self._is_in_use = bool(claims)
             if claims:
                 return claims
         for lane_id, active in self.gate.reopened().items():
@@ -178,6 +180,8 @@ class Claimer:
         ours = [active for active in found if self._is_ours(active.lane)]
         if ours:
             await self._control_view.refresh()
+        elif self._is_in_use:  # more may come soon, and should not have to wait for this
+            await self._control_view.refresh(CONTROLS_FRESH / 2)
         gated = has_gates(self.controls) or bool(self._suspects)
         admitted = self.gate.admit(item for item in ours if not gated or self._passes(item.lane))
         self.queue.update(admitted.values())

@@ -210,6 +210,8 @@ class Worker:
             trouble.over()
             if claims:
                 self.slots.admit(claims)
+                if len(claims) < wanted:  # nothing more waits, so these start before anybody looks again
+                    await asyncio.sleep(0)
             elif self._claimer.is_held_back:
                 await _wait(self._freed, TICK)
             else:

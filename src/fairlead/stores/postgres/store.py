@@ -39,7 +39,16 @@ from fairlead.stores.limits import LimitVerbs
 from fairlead.stores.migrations import needed_version
 from fairlead.stores.postgres import partitions
 from fairlead.stores.postgres.arrays import Texts, plain_array
-from fairlead.stores.postgres.connection import DEADLINE, conninfo, heeding, is_pooled, make_pool, query, translating
+from fairlead.stores.postgres.connection import (
+    DEADLINE,
+    POOL_SIZE,
+    conninfo,
+    heeding,
+    is_pooled,
+    make_pool,
+    query,
+    translating,
+)
 from fairlead.stores.postgres.listening import listen
 from fairlead.stores.postgres.migrate import MIGRATIONS, check_schema
 from fairlead.stores.postgres.transactions import Transactions
@@ -91,6 +100,8 @@ class PostgresStore(
     CallbackVerbs,
 ):
     """All verbs on one pool of connections; leases and notifications have connections of their own."""
+
+    writers = POOL_SIZE
 
     def __init__(self, url: str, listen_url: str | None = None) -> None:
         super().__init__()

@@ -67,6 +67,8 @@ class SqliteStore(
 ):
     """All verbs on one database of this process; `clock` is the database's now."""
 
+    writers = 1
+
     def __init__(self, url: str, clock: Callable[[], float] = time.time) -> None:
         super().__init__()
         self._url = url
