@@ -7,6 +7,7 @@ import pytest
 import fairlead
 from fairlead.control.audit import Operator
 from fairlead.control.pauses import pause
+from fairlead.core.controls import Changed
 from fairlead.core.model import ActiveLane, Claim, Lease, Quota
 from fairlead.worker import claimer as claiming
 from fairlead.worker.claimer import Claimer
@@ -160,3 +161,30 @@ async def test_others_are_told_at_once_of_long_jobs_but_not_of_guesses(monkeypat
         scene.claimer.tally.settle([])
         await scene.claimer.take(2)
         assert told == ["long"]
+
+
+async def test_controls_are_read_again_where_no_job_waits_for_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who gets jobs again and again reads them after one was taken, and not when the next is there."""
+    scene, read = Scene(), list[str]()
+    async with scene.app:
+        await scene.begin(monkeypatch)
+        store = await scene.app.store()
+        controls = store.controls
+
+        async def noted(since: int = 0) -> Changed:
+            read.append("controls")
+            return await controls(since)
+
+        monkeypatch.setattr(store, "controls", noted)
+        assert len(await scene.claimer.take(40)) == 34
+        assert await scene.claimer.take(40) == []
+        assert read == []
+        for _ in range(2):
+            scene.claimer._control_view._read_at -= 0.7 * claiming.CONTROLS_FRESH
+            await scene.large.enqueue()
+            scene.claimer.hint()
+            assert len(await scene.claimer.take(40)) == 1
+            assert read == []
+            assert await scene.claimer.take(40) == []
+            assert await scene.claimer.take(40) == []
+            assert read.pop() == "controls"

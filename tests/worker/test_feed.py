@@ -1,0 +1,32 @@
+"""The order in which a worker claims and starts."""
+
+from collections.abc import Collection
+
+import pytest
+
+import fairlead
+from fairlead.core.model import ActiveLane
+
+
+async def test_a_job_starts_before_its_worker_looks_for_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else it waits for whatever that look begins with, which is of use to nobody where nothing else waits."""
+    app = fairlead.App("sqlite:///:memory:", poll="60s")
+    happened: list[str] = []
+
+    @app.handler("work")
+    async def work() -> None:
+        happened.append("started")
+
+    async with app, app.worker(concurrency=4):
+        store = await app.store()
+        active_lanes = store.active_lanes
+
+        async def noted(besides: Collection[int] = ()) -> list[ActiveLane]:
+            happened.append("looked")
+            return await active_lanes(besides)
+
+        await (await work.enqueue()).wait(10)
+        happened.clear()
+        monkeypatch.setattr(store, "active_lanes", noted)
+        await (await work.enqueue()).wait(10)
+        assert happened[0] == "started"
