@@ -115,6 +115,10 @@ def test_enqueue(tmp_path: Path) -> None:
     assert found["one_caller_per_s"] > 0
     assert found["one_blocking_caller_per_s"] > 0
     assert found["concurrent_callers_per_s"] > 0
+    rates = {row["callers"]: row["jobs_per_s"] for row in found["rows"]}
+    for name, floor in (("one_caller", "one"), ("one_blocking_caller", "one"), ("concurrent_callers", "5")):
+        share = found[f"{name}_per_s"] / rates[f"floor, {floor} at a time"]
+        assert found[f"{name}_share_of_floor"] == pytest.approx(share, abs=0.002)
     assert found["bulk_per_s"] == found["jobs_per_s"]
     assert list(tmp_path.iterdir()) == []
 
@@ -123,6 +127,7 @@ def test_latency(tmp_path: Path) -> None:
     found = bench("latency", "--store", file_in(tmp_path), "--seconds", "0.2")
     assert found["jobs"] == 10
     assert found["p50_ms"] <= found["p95_ms"] <= found["p99_ms"] <= found["max_ms"]
+    assert 0 < found["floor_p50_ms"] <= found["floor_p95_ms"] <= found["floor_p99_ms"] <= found["floor_max_ms"]
     assert list(tmp_path.iterdir()) == []
 
 
@@ -223,6 +228,14 @@ def test_drain_and_floor_on_postgres(postgres_url: str) -> None:
 
 
 @pytest.mark.postgres
+def test_latency_on_postgres(postgres_url: str) -> None:
+    found = bench("latency", "--store", postgres_url, "--seconds", "0.2")
+    assert found["jobs"] == 10
+    assert found["p50_ms"] > 0
+    assert found["floor_p50_ms"] > 0
+    assert rows_outside(postgres_url) == 0
+
+
 def test_growth_on_postgres_with_a_held_transaction(postgres_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(growth, "cases", lambda scale: [growth.Case(name, 300, 2, 5, 50) for name in growth.SERIES])
     found = bench("growth", "--store", postgres_url, "--jobs", "200", "--hold", "0.3")
@@ -239,14 +252,21 @@ def rows_outside(url: str) -> int:
         return int(row[0])
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_interrupted_it_leaves_nothing(tmp_path: Path, number: signal.Signals) -> None:
-    command = [sys.executable, "-c", PROGRAM, "latency", "--store", file_in(tmp_path), "--seconds", "60"]
+@pytest.mark.parametrize(
+    ("number", "bench", "child"),
+    [
+        (signal.SIGINT, "lateness", "fairlead.cli.child"),
+        (signal.SIGTERM, "lateness", "fairlead.cli.child"),
+        (signal.SIGINT, "latency", "fairlead.bench.floor.starts"),
+    ],
+)
+def test_interrupted_it_leaves_nothing(tmp_path: Path, number: signal.Signals, bench: str, child: str) -> None:
+    command = [sys.executable, "-c", PROGRAM, bench, "--store", file_in(tmp_path), "--seconds", "60"]
     process = subprocess.Popen(
         command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True, preexec_fn=heed_ctrl_c
     )
     try:
-        children = until_workers_run(process)
+        children = until_it_runs(process, child)
         os.kill(process.pid, number)
         assert process.wait(60) != 0
     finally:
@@ -256,13 +276,13 @@ def test_interrupted_it_leaves_nothing(tmp_path: Path, number: signal.Signals) -
     assert not [child for child in children if child.is_running() and child.status() != psutil.STATUS_ZOMBIE]
 
 
-def until_workers_run(process: subprocess.Popen[bytes]) -> list[psutil.Process]:
-    """The processes below it, as soon as a worker is among them."""
+def until_it_runs(process: subprocess.Popen[bytes], module: str) -> list[psutil.Process]:
+    """The processes below it, as soon as one that runs the module is among them."""
     deadline = time.monotonic() + 60
     while time.monotonic() < deadline and process.poll() is None:
         with contextlib.suppress(psutil.Error):  # one that ends while we look
             children = psutil.Process(process.pid).children(recursive=True)
-            if any("fairlead.cli.child" in child.cmdline() for child in children):
+            if any(module in child.cmdline() for child in children):
                 return children
         time.sleep(0.05)
-    raise AssertionError(f"no worker was started; the benchmark's exit code is {process.poll()}")
+    raise AssertionError(f"{module} was not started; the benchmark's exit code is {process.poll()}")

@@ -7,7 +7,7 @@ from typing import Any
 
 from fairlead.bench.app import BenchApp
 from fairlead.bench.bulk import BULK, Part
-from fairlead.bench.floor.measure import Measured, measure_floor
+from fairlead.bench.floor.measure import Measured, insert_rates, measure_floor
 from fairlead.bench.hands import Hand, opened_hands, perform_together
 from fairlead.bench.place import Place, fresh
 from fairlead.bench.report import Report, describe, share
@@ -24,7 +24,8 @@ NOTES = [
     f"batches of {BATCH:,}; jobs_per_s is the better rate.",
     "A rate is accepted jobs divided by the time until the last was durable; no worker runs.",
     "The floor is the bare insert loop with the best batch, measured directly before, best of 1 and 2 processes. "
-    "bulk_share_of_floor_of_1_process compares one process with one.",
+    "bulk_share_of_floor_of_1_process compares one process with one. Callers are compared with a bare loop in one "
+    "process that commits one job at a time, and as many as there are callers.",
 ]
 
 
@@ -39,6 +40,7 @@ async def enqueue(
     url = await fresh(place)
     setup = await describe(url, seconds=seconds, callers=callers, bulk=BULK, batch=BATCH, **mix.facts())
     floor = await measure_floor(url, "insert", floor_jobs, mix.stored())
+    alone, together = await insert_rates(url, (1, callers), seconds / 2, mix.stored())
     setup["floor_batch"], setup["floor_processes"] = floor.batch, floor.processes
     rates = {
         "one_caller": await _rate(await fresh(place), mix.text(), 1, seconds),
@@ -48,7 +50,11 @@ async def enqueue(
     async with opened_hands("fairlead.bench.bulk", max(PROCESSES)) as hands:
         bulk = [await _bulk_rate(hands[:count], await fresh(place), mix.text(), seconds) for count in PROCESSES]
     figures = _figures({**rates, "bulk": max(bulk)}, bulk[0], floor)
+    floors = dict(zip(rates, (alone, alone, together), strict=True))
+    figures |= {f"{name}_share_of_floor": share(rate, floors[name]) for name, rate in rates.items()}
     rows = [{"callers": name, "jobs_per_s": rate} for name, rate in rates.items()]
+    rows += [{"callers": "floor, one at a time", "jobs_per_s": alone}]
+    rows += [{"callers": f"floor, {callers} at a time", "jobs_per_s": together}]
     rows += [{"callers": f"bulk ({count})", "jobs_per_s": rate} for count, rate in zip(PROCESSES, bulk, strict=True)]
     rows.append({"callers": f"floor ({floor.processes} processes)", "jobs_per_s": round(floor.jobs_per_s)})
     return Report("enqueue", setup, figures, rows, list(NOTES))

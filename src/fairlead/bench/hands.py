@@ -28,13 +28,18 @@ class Hand:
 
     async def perform(self, part: Sequence[Any]) -> Done:
         """What came of the part."""
+        return Done(*await self.ask(part))
+
+    async def ask(self, part: Sequence[Any]) -> list[Any]:
+        """What the process answered."""
         assert self._process.stdin
         assert self._process.stdout
         self._process.stdin.write(json.dumps(part).encode() + b"\n")
         answer = await self._process.stdout.readline()
         if not answer:
             raise StoreUnavailable("a process of the benchmark failed; its error stands above")
-        return Done(*json.loads(answer))
+        found: list[Any] = json.loads(answer)
+        return found
 
     async def end(self) -> None:
         """Kill the process and wait for its end."""
@@ -64,7 +69,7 @@ async def perform_together(hands: Sequence[Hand], part: Sequence[Any]) -> int:
     return round(sum(one.jobs for one in done) / seconds)
 
 
-def serve(perform: Callable[[list[Any]], Done]) -> None:
+def serve(perform: Callable[[list[Any]], Sequence[Any]]) -> None:
     """What such a program does: perform the parts that it reads."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # a terminal sends it to the whole group; the parent ends us
     for line in sys.stdin:

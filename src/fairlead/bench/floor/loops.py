@@ -48,11 +48,11 @@ class PostgresLoop:
         self._owner = uuid.uuid4()
         self._next = _sequence()
 
-    def insert(self, payloads: list[str]) -> None:
+    def insert(self, payloads: list[str], statement: str = "floor_insert") -> None:
         """Store jobs."""
         first, self._next = self._next, self._next + len(payloads)
         ids = ",".join([f"{number:032x}" for number in range(first, self._next)])
-        self._database.rows("floor_insert", ids=f"{{{ids}}}", payloads=payloads)
+        self._database.rows(statement, ids=f"{{{ids}}}", payloads=payloads)
 
     def claim(self, count: int) -> list[str]:
         """Take up to so many jobs; none before the last one taken is left."""

@@ -11,6 +11,7 @@ BATCHES = (200, 500, 1000, 2000)
 PROCESSES = (1, 2)
 TRIAL_SHARE = 10
 SMALLEST_TRIAL = 4_000
+TRIAL_COMMITS = 200
 FILL_BATCH = 1000
 
 
@@ -29,6 +30,18 @@ async def measure_floor(url: str, phase: str, jobs: int, payload: str) -> Measur
     """The fastest bare loop over so many jobs; phases are insert, drain (claim and settle) and flow (all three)."""
     async with floor_hands() as hands:
         return await measure_with(hands, Part(url, phase, jobs, FILL_BATCH, payload))
+
+
+async def insert_rates(url: str, sizes: Sequence[int], seconds: float, payload: str) -> list[int]:
+    """How many jobs a second one bare process inserts, for each size of its commits."""
+    rates = []
+    async with opened_hands("fairlead.bench.floor.phases", 1) as hands:
+        for size in sizes:
+            trial = Part(url, "insert", size * TRIAL_COMMITS, size, payload)
+            found = await _try(hands, trial)
+            commits = max(TRIAL_COMMITS, int(found["jobs_per_s"] / size * seconds))
+            rates.append((await _try(hands, trial._replace(jobs=size * commits)))["jobs_per_s"])
+    return rates
 
 
 async def sustain_floor(url: str, jobs: int, payload: str, seconds: float) -> Measured:
