@@ -1,8 +1,11 @@
 """The bridge: who may call it, and what does not need it."""
 
 import asyncio
+import subprocess
+import sys
 from collections.abc import Iterator
 
+import psycopg
 import pytest
 
 from fairlead.client.blocking import Bridge
@@ -47,6 +50,36 @@ def test_an_action_here_that_fails_is_over(bridge: Bridge) -> None:
     with pytest.raises(KeyboardInterrupt):
         bridge.run_here(interrupted, None)
     assert bridge.run(_running_loop()) is bridge.loop_in_reach()
+
+
+FORK = """
+import os, signal, sys, fairlead
+
+app = fairlead.App(sys.argv[1])
+
+@app.handler("mail")
+async def mail(number: int) -> None: ...
+
+jobs = [mail.delay(1)]
+child = os.fork()
+if child == 0:
+    signal.alarm(20)
+    mail.delay(2)
+    mail.delay(3)
+    app.shutdown()
+    os._exit(0)
+status = os.waitpid(child, 0)[1]
+mail.delay(4)
+app.shutdown()
+sys.exit(os.waitstatus_to_exitcode(status))
+"""
+
+
+def test_a_forked_child_goes_on_with_connections_of_its_own(postgres_url: str) -> None:
+    subprocess.run([sys.executable, "-c", FORK, postgres_url], check=True, timeout=60)
+    with psycopg.connect(postgres_url) as connection:
+        stored = connection.execute("select payload from job order by payload").fetchall()
+    assert stored == [(f'{{"number":{number}}}',) for number in (1, 2, 3, 4)]
 
 
 async def _running_loop() -> asyncio.AbstractEventLoop:

@@ -49,12 +49,13 @@ def gatherer_on(store: SlowStore) -> tuple[Gatherer, Waker]:
     return Gatherer(cast(Store, store), waker), waker
 
 
-async def test_those_who_come_while_a_batch_is_on_its_way_leave_together() -> None:
-    store = SlowStore()
+@pytest.mark.parametrize(("writers", "count"), [(1, 30), (8, gather.FEW)])
+async def test_those_who_come_while_a_batch_is_on_its_way_leave_together(writers: int, count: int) -> None:
+    store = SlowStore(writers)
     gatherer, waker = gatherer_on(store)
-    jobs = [new_job() for _ in range(4)]
+    jobs = [new_job() for _ in range(count)]
     callers = [asyncio.create_task(gatherer.submit([job])) for job in jobs]
-    await asyncio.sleep(0)
+    await turns(5)
     assert store.batches == [[jobs[0].id]]
     store.go.set()
     answers = await asyncio.gather(*callers)

@@ -51,7 +51,9 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
 
 
 def leave(waker: Waker, pools: frozenset[str], loop: Loop) -> frozenset[str]:
-    return waker.leave(pools, cast(asyncio.AbstractEventLoop, loop))
+    """What a caller on another thread sends itself, with its commit or after it."""
+    due = waker.due_anywhere(pools)
+    return due | waker.leave(pools - due, cast(asyncio.AbstractEventLoop, loop))
 
 
 def waker_on(store: Hints) -> Waker:

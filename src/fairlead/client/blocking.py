@@ -1,7 +1,9 @@
 """The one bridge from synchronous code: a background event loop that runs what the async client offers."""
 
 import asyncio
+import os
 import threading
+import weakref
 from collections.abc import Callable, Coroutine
 from typing import Any, TypeVar
 
@@ -9,6 +11,9 @@ from fairlead.errors import ConfigError
 
 Argument = TypeVar("Argument")
 Result = TypeVar("Result")
+
+
+_bridges: weakref.WeakSet["Bridge"] = weakref.WeakSet()
 
 
 class Bridge:
@@ -19,6 +24,8 @@ class Bridge:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread: threading.Thread | None = None
         self._busy: set[int] = set()  # threads that do their work themselves, without the loop
+        self._parents: object = None
+        _bridges.add(self)
 
     @property
     def is_running(self) -> bool:
@@ -72,6 +79,14 @@ class Bridge:
             thread.join()
             loop.close()
 
+    def begin_anew(self) -> None:
+        """In a forked child: the thread has stayed with the parent, and whatever its loop has open is the parent's.
+
+        All of that is kept as it is, since to end it here would disturb the parent; the next call makes its own.
+        """
+        self._parents = self._parents, self._loop, self._thread
+        self._lock, self._loop, self._thread, self._busy = threading.Lock(), None, None, set()
+
     def _started(self) -> asyncio.AbstractEventLoop:
         with self._lock:
             if self._loop is None:
@@ -87,3 +102,11 @@ def _inside_loop() -> bool:
     except RuntimeError:
         return False
     return True
+
+
+def _after_fork() -> None:
+    for bridge in list(_bridges):
+        bridge.begin_anew()
+
+
+os.register_at_fork(after_in_child=_after_fork)

@@ -28,7 +28,6 @@ from fairlead.core.unique import check_key
 from fairlead.errors import JobNotDone, JobNotFound
 from fairlead.handlers.options import Options, Template, new_jobs, template
 from fairlead.handlers.spec import HandlerSpec
-from fairlead.ports.blocking import BlockingStore
 from fairlead.ports.store import Store
 
 FIRST_LOOK = 0.01
@@ -41,7 +40,6 @@ class Client:
 
     def __init__(self, store: Store, settings: Settings, admission: Admission | None = None) -> None:
         self.store = store
-        self._blocking_store = store if isinstance(store, BlockingStore) else None
         self._settings = settings
         self._waker = Waker(store)
         self._gatherer = Gatherer(store, self._waker)
@@ -81,10 +79,13 @@ class Client:
         return answers if len(kept) == len(jobs) else with_shed(jobs, kept, answers)
 
     def direct(self, bridge: Bridge, loop: asyncio.AbstractEventLoop) -> Direct | None:
-        """The way for blocking callers past the bridge and this client's loop, while nothing has to be done there."""
-        if self._blocking_store is None or not self.is_quiet() or not self.places.is_fresh():
+        """The way for blocking callers past the bridge and this client's loop, while nothing has to be done there.
+
+        Those who come while many submit on the loop share a commit with them.
+        """
+        if self._gatherer.has_company or not self.is_quiet() or not self.places.is_fresh():
             return None
-        return Direct(self._blocking_store, self._gatherer, self._waker, self.places, bridge, loop)
+        return Direct(self.store, self._gatherer, self._waker, self.places, bridge, loop)
 
     async def submit_payloads(
         self, payloads: Sequence[str], make: Callable[[Sequence[str]], list[NewJob]]

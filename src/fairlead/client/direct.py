@@ -1,4 +1,4 @@
-"""Submitting on the thread of a blocking caller, past the bridge, where the store can.
+"""Submitting on the thread of a blocking caller, past the bridge, where the store can do that now.
 
 Nothing is decided or read there that belongs to the client's event loop: while rules of admission are in force, or what
 the client knows is to be read again, and also where the store is away, callers take the way over the loop.
@@ -35,15 +35,19 @@ class Direct(NamedTuple):
         """
         give_up = time.monotonic() + PATIENCE
         try:
-            return self.bridge.run_here(self._store_and_wake, jobs)
+            answers = self.bridge.run_here(self._store_and_wake, jobs)
         except StoreUnavailable:
             if time.monotonic() > give_up or self.bridge.loop_in_reach() is not self.loop:
                 raise
-        return self.bridge.run(self.gatherer.submit_again(jobs, give_up))
+            return self.bridge.run(self.gatherer.submit_again(jobs, give_up))
+        return self.bridge.run(self.gatherer.submit(jobs)) if answers is None else answers
 
-    def _store_and_wake(self, jobs: Sequence[NewJob]) -> list[Enqueued]:
-        answers = self.store.enqueue_now(jobs)
-        unsent = self.waker.leave(hints(jobs), self.loop)
-        if unsent:
-            self.store.wake_now(unsent)
+    def _store_and_wake(self, jobs: Sequence[NewJob]) -> list[Enqueued] | None:
+        wanted = hints(jobs)
+        due = self.waker.due_anywhere(wanted)
+        answers = self.store.enqueue_now(jobs, due)
+        if answers is not None:
+            unsent = self.waker.leave(wanted - due, self.loop)
+            if unsent:
+                self.store.wake_now(unsent)
         return answers

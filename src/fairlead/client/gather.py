@@ -25,6 +25,7 @@ from fairlead.ports.store import SCHEDULED_HINT, Store
 BATCH = 1000
 ABREAST = 2  # batches that are on their way at once
 FEW = 8  # submissions that are not worth two commits
+COMPANY = 4  # submissions from which on it is quicker to join them than to go alone
 SOON = 60.0
 PATIENCE = 10.0
 
@@ -46,6 +47,11 @@ class Gatherer:
         self._under_way = 0  # submissions that were sent and have no answer yet
         self._sending = 0  # batches or lone callers that are on their way
         self._senders: set[asyncio.Task[None]] = set()
+
+    @property
+    def has_company(self) -> bool:
+        """Whether whoever comes now had better share a commit with others."""
+        return self._under_way + len(self._waiting) >= COMPANY
 
     async def submit(self, jobs: Sequence[NewJob]) -> list[Enqueued]:
         """Store the jobs; returns when they are durable."""
@@ -86,19 +92,28 @@ class Gatherer:
 
     def _attend(self) -> None:
         """Have those who wait sent, unless as many batches as may be are on their way."""
-        if self._waiting and self._sending < self._abreast:
+        if self._is_worth_sending():
             self._sending += 1
             sender = asyncio.create_task(self._send_all(), name="fairlead-enqueue")
             self._senders.add(sender)
             sender.add_done_callback(self._senders.discard)
 
+    def _is_worth_sending(self) -> bool:
+        """Whether those who wait should not wait for a batch that is on its way, to leave together when it is back."""
+        waiting = len(self._waiting)
+        return waiting >= FEW if 0 < self._sending < self._abreast else waiting > 0 and not self._sending
+
     async def _send_all(self) -> None:
-        try:
-            while self._waiting:
+        """One batch after the other; who goes on at once after one comes along with the next."""
+        while True:
+            try:
                 await self._send(self._next_batch())
-                await asyncio.sleep(0)  # who goes on at once comes along
-        finally:
-            self._sending -= 1
+                await asyncio.sleep(0)
+            finally:
+                self._sending -= 1
+            if not self._is_worth_sending():
+                break
+            self._sending += 1
 
     async def _store_and_wake(self, jobs: Sequence[NewJob], tried_until: float | None = None) -> list[Enqueued]:
         """A hint that is due goes with the commit, any other follows it."""

@@ -49,13 +49,18 @@ class Waker:
             if self._pools and not self._sending:
                 self._start(0.0)
 
-    def leave(self, pools: frozenset[str], loop: asyncio.AbstractEventLoop) -> frozenset[str]:
-        """The same from any thread, after the commit: leave the hints to the sender on its loop.
+    def due_anywhere(self, pools: frozenset[str]) -> frozenset[str]:
+        """The same as `due` for a commit on any thread; `leave` the others after it."""
+        with self._lock:
+            return pools if pools and self._is_pause_over() else frozenset()
 
-        Returns those that the caller is to send itself, at once.
+    def leave(self, pools: frozenset[str], loop: asyncio.AbstractEventLoop) -> frozenset[str]:
+        """The same as `wake` from any thread: leave the hints to the sender on its loop.
+
+        Returns those that the caller is to send itself, since there will be no sender.
         """
         with self._lock:
-            if self._closed or not pools or self._is_pause_over():
+            if self._closed or not pools:
                 return pools
             self._pools |= pools
             if not self._sending and not self._asked:

@@ -97,6 +97,7 @@ from fairlead.core.promotion import Due, DueLane
 from fairlead.core.replay import Amendment, DeadHold, Revival, Revived
 from fairlead.core.schedule import DueSchedule, FirePlan, FireRecord, Schedule, ScheduleWrite
 from fairlead.core.states import State
+from fairlead.ports.blocking import BlockingStore
 from fairlead.ports.callbacks import CallbackStore
 from fairlead.ports.limits import Door, LimitedStore
 from fairlead.ports.server import ServerRecords
@@ -141,7 +142,7 @@ class Leadership(NamedTuple):
     lease_left: float
 
 
-class Store(ShareStore, LimitedStore, ServerRecords, ViewStore, CallbackStore, Protocol):
+class Store(BlockingStore, ShareStore, LimitedStore, ServerRecords, ViewStore, CallbackStore, Protocol):
     """The verbs; each takes and returns many jobs where speed matters."""
 
     writers: int  # transactions that it writes at the same time; others wait for them

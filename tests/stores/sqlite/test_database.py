@@ -361,12 +361,16 @@ database = Database(Address(sys.argv[1]))
 database.open(create=True)
 child = os.fork()
 if child == 0:
-    try:
-        database.call(lambda connection, now: None)
-    except StoreRefused as error:
-        database.close()
-        os._exit(0 if "fork" in str(error) else 2)
-    os._exit(3)
+    for use in (lambda: database.call(lambda connection, now: None), lambda: Database(Address(sys.argv[1])).open()):
+        try:
+            use()
+        except StoreRefused as error:
+            database.close()
+            if "fork" not in str(error):
+                os._exit(2)
+        else:
+            os._exit(3)
+    os._exit(0)
 status = os.waitpid(child, 0)[1]
 database.call(lambda connection, now: None)
 database.close()

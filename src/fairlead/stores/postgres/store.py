@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Collection, Iterable, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from typing import Any, TypeVar
 
 import psycopg
@@ -21,7 +21,7 @@ from fairlead.core.model import (
 from fairlead.core.plain import PlainBatch
 from fairlead.core.settle import is_followed
 from fairlead.core.states import FINAL
-from fairlead.errors import StoreRefused, StoreUnavailable
+from fairlead.errors import StoreError, StoreRefused, StoreUnavailable
 from fairlead.ports.limits import Door
 from fairlead.ports.store import BlockingTransaction, OpenTransaction
 from fairlead.stores import rows
@@ -39,6 +39,7 @@ from fairlead.stores.limits import LimitVerbs
 from fairlead.stores.migrations import needed_version
 from fairlead.stores.postgres import partitions
 from fairlead.stores.postgres.arrays import Texts, plain_array
+from fairlead.stores.postgres.blocking import OwnThread
 from fairlead.stores.postgres.connection import (
     DEADLINE,
     POOL_SIZE,
@@ -80,6 +81,14 @@ def _lane_ids(jobs: Sequence[NewJob]) -> list[str]:
     return ids
 
 
+def _plain_insert(
+    ids: Sequence[str], lanes: Sequence[str], payloads: Sequence[str], wake: Collection[str]
+) -> tuple[str, dict[str, Any]]:
+    """The statement that stores jobs that nothing is special about, and what it takes."""
+    given: dict[str, Any] = {"ids": plain_array(ids), "lanes": plain_array(lanes), "payloads": Texts(payloads)}
+    return ("insert_plain_waking", {**given, "pools": _text(list(wake))}) if wake else ("insert_plain", given)
+
+
 def _claim_parameters(quotas: Sequence[Quota], lease: Lease) -> dict[str, Any]:
     wanted = [quota._asdict() for quota in quotas]
     return {"rows": _text(wanted), "owner": lease.owner, "lease": lease.token}
@@ -110,6 +119,7 @@ class PostgresStore(
         self._listen_conninfo = None if listen_url is None else conninfo(listen_url)
         self._pool = make_pool(url)
         self._transactions = Transactions(url, self._joined)
+        self._own_thread = OwnThread(url)
 
     async def open(self) -> None:
         """Connect, and check that the schema is the one this version needs."""
@@ -117,10 +127,12 @@ class PostgresStore(
             async with await psycopg.AsyncConnection.connect(self._conninfo, autocommit=True) as connection:
                 await check_schema(connection)
         self._pool = make_pool(self._url)
+        self._own_thread = OwnThread(self._url)
         await self._pool.open()
 
     async def close(self) -> None:
         """Give back all connections."""
+        await asyncio.to_thread(self._own_thread.close)
         await self._transactions.close()
         await self._pool.close(timeout=5)
 
@@ -144,15 +156,34 @@ class PostgresStore(
         self, ids: Sequence[str], lanes: Sequence[str], payloads: Sequence[str], wake: Collection[str]
     ) -> bool:
         """Store jobs whose ids are new, since looking whether they are costs a third more; False if one is not."""
-        hints = {"pools": _text(list(wake))} if wake else {}
-        given = {"ids": plain_array(ids), "lanes": plain_array(lanes), "payloads": Texts(payloads), **hints}
+        name, given = _plain_insert(ids, lanes, payloads, wake)
         try:
-            await self._run("insert_plain_waking" if wake else "insert_plain", **given)
+            await self._run(name, **given)
         except StoreRefused as error:
             if isinstance(error.__cause__, UniqueViolation):
                 return False
             raise
         return True
+
+    def enqueue_now(self, jobs: Sequence[NewJob], wake: Collection[str] = ()) -> list[Enqueued] | None:
+        """Store jobs that nothing is special about, on the calling thread where nobody else does; else None."""
+        if self._lanes.new_among(distinct_lanes(jobs)) or not all(job.is_plain for job in jobs):
+            return None
+        ids = [job.id for job in jobs]
+        name, given = _plain_insert(ids, _lane_ids(jobs), [job.payload for job in jobs], wake)
+        try:
+            is_stored = self._own_thread.run(name, {"shard": SHARD, **given})
+        except StoreRefused as error:
+            if isinstance(error.__cause__, UniqueViolation):
+                return None
+            raise
+        return [Enqueued(job_id, False) for job_id in ids] if is_stored else None
+
+    def wake_now(self, pools: Iterable[str]) -> None:
+        """Hint to listening workers that these pools may have work."""
+        with suppress(StoreError):
+            for pool in set(pools):
+                self._own_thread.run("notify", {"pool": pool})
 
     def enqueue_within(self, connection: Any, jobs: Sequence[NewJob], door: Door | None = None) -> Any:
         """Store the jobs in the caller's own open transaction."""

@@ -4,6 +4,8 @@ Locks of a file belong to a process, not to a connection. Two copies of the libr
 behind Python's sqlite3) do not see each other's locks: both may write at once, and committed transactions get lost.
 Whoever closes the file first also drops the locks of the other. So a file belongs to one library in a process: `within`
 asks `is_open` before it writes through sqlite3, and we open no file that another library has open here.
+
+A forked process inherits what the library remembers of locks, but not the locks. It may not touch such a file at all.
 """
 
 import os
@@ -24,6 +26,12 @@ _counts: Counter[tuple[int, str]] = Counter()
 def enter(path: str) -> None:
     """Note that a Database opens this file; raises StoreRefused if another library has it open in this process."""
     with _lock:
+        if _is_inherited(path):
+            raise StoreRefused(
+                f"the process from which this one was forked had {path} open, and SQLite does not survive that: fork "
+                "before the first job is submitted or the store is opened, start the process anew ('spawn'), or use "
+                "PostgreSQL"
+            )
         if not is_open(path) and not _open_by_apsw(path) and _has_descriptor(path):
             raise StoreRefused(
                 f"{path} is already open in this process through another SQLite library (Python's sqlite3, or "
@@ -42,6 +50,12 @@ def leave(path: str) -> None:
 def is_open(path: str) -> bool:
     """Whether a Database of this process has the file open."""
     return _counts[os.getpid(), path] > 0
+
+
+def _is_inherited(path: str) -> bool:
+    """Whether another process had it open when this one was forked from it."""
+    own = os.getpid()
+    return any(count > 0 and known == path and owner != own for (owner, known), count in _counts.items())
 
 
 def _open_by_apsw(path: str) -> bool:

@@ -106,12 +106,14 @@ class SqliteStore(
         """The same for many jobs that nothing is special about."""
         await self._enqueue([batch.lane], lambda lanes: verbs.enqueue_plain(batch, lanes), wake)
 
-    def enqueue_now(self, jobs: Sequence[NewJob]) -> list[Enqueued]:
+    def enqueue_now(self, jobs: Sequence[NewJob], wake: Collection[str] = ()) -> list[Enqueued]:
         """Store the jobs in one transaction, on the calling thread where nobody else writes."""
         new = self._lanes.new_among(distinct_lanes(jobs))
         answers = self._database.call(verbs.enqueue(jobs, new, again=False))
         if new:
             self._lanes.add(new)
+        if wake:
+            self._wakeups.wake(set(wake))
         return answers
 
     async def _enqueue(
