@@ -249,6 +249,7 @@ def test_an_app_that_is_shut_down_meanwhile_is_not_opened_again(
 async def test_a_worker_hears_of_every_job_though_it_does_not_poll(store_url: str) -> None:
     program = await asyncio.to_thread(Program, store_url)
     async with program.app.worker():
+        assert await asyncio.to_thread(program.ran_one.acquire, timeout=LONG)  # the one before all
         for start in (1, 2, 102):
             numbers = range(start, start + 1 if start == 1 else start + 100)
             for number in numbers:

@@ -122,3 +122,36 @@ async def test_closing_sends_what_was_left_and_leaves_the_rest_to_the_callers(cl
     assert store.sent.get_nowait() == B
     assert leave(waker, A, loop) == A
     assert leave(waker, A, loop) == A
+
+
+@pytest.mark.parametrize(
+    ("took", "pauses"),
+    [
+        ([0.0001] * 4, [0.002] * 4),
+        ([0.0003] * 4, [0.003] * 4),
+        ([0.001] * 5, [0.003, 0.0045, 0.00675, 0.01, 0.01]),
+        ([1.0, 1.0, 0.0001], [0.003, 0.0045, 0.002]),
+        ([1.0] * 12, [*[0.002 * 1.5**number for number in range(1, 8)], *[0.05] * 5]),
+    ],
+)
+async def test_a_pause_is_in_proportion_to_what_hints_take_and_grows_by_and_by(
+    took: list[float], pauses: list[float], clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    slept, left, sleep = list[float](), list(took), asyncio.sleep
+
+    class Slow(Hints):
+        async def wake(self, pools: Collection[str]) -> None:
+            clock.now += left.pop(0)
+            if left:
+                waker.wake(A)
+
+    async def noted(seconds: float) -> None:
+        slept.append(seconds)
+        await sleep(0)
+
+    monkeypatch.setattr(asyncio, "sleep", noted)
+    waker = waker_on(Slow())
+    assert waker.due(A) == A
+    waker.wake(A)
+    await waker.close()
+    assert [pause for pause in slept if pause] == pytest.approx([wakeups.SHORTEST_PAUSE, *pauses])

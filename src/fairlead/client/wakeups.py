@@ -1,7 +1,8 @@
 """Hints to workers about new jobs: at once for the first, then at most one a pool in each pause.
 
 The first one is sent with the commit that stores the jobs, so it costs no round trip of its own. What has to wait is
-sent at the end of the pause, which doubles while there is something to say: workers that are kept busy need few hints.
+sent at the end of the pause, and so on while there is something to say. A pause is ten times as long as the last hint
+took: a tenth of the time at most goes into them, and a database that has much to do gets fewer.
 
 Callers on other threads send the first one themselves. While the sender is at work they only leave theirs to it, so
 that its event loop is not woken for each.
@@ -17,6 +18,8 @@ from fairlead.ports.store import Store
 
 SHORTEST_PAUSE = 0.002
 LONGEST_PAUSE = 0.05
+THRIFT = 10  # times what a hint took, the next one waits
+GROWTH = 1.5  # times a pause, the next one may last: a hint that took long once is no reason
 
 
 class Waker:
@@ -99,11 +102,13 @@ class Waker:
         try:
             await asyncio.sleep(pause)
             while pools := self._taken():
+                began = time.monotonic()
                 try:
                     await self._store.wake(pools)
                 except StoreError:
                     return
-                pause = min(max(pause, SHORTEST_PAUSE / 2) * 2, LONGEST_PAUSE)
+                longest = min(max(SHORTEST_PAUSE, pause * GROWTH), LONGEST_PAUSE)
+                pause = min(max(SHORTEST_PAUSE, THRIFT * (time.monotonic() - began)), longest)
                 await asyncio.sleep(pause)
         finally:
             self._sender, self._sending = None, False

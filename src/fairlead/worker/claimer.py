@@ -101,6 +101,11 @@ class Claimer:
         self.on_long_jobs: Callable[[], None] = lambda: None
         self.is_held_back = False  # there is work that waits for room in its pool, not for a slot
 
+    @property
+    def is_hinted(self) -> bool:
+        """Whether there was a hint since the last look."""
+        return self._hinted
+
     def hint(self) -> None:
         """There may be new work, in lanes that are not in the view or since it was read."""
         self._hinted, self._has_guessed = True, False

@@ -37,6 +37,7 @@ from fairlead.worker.callbacks import with_deliveries
 from fairlead.worker.cancelling import CancelWatch
 from fairlead.worker.claimer import Claimer
 from fairlead.worker.controls import ControlView
+from fairlead.worker.eagerness import Eagerness
 from fairlead.worker.health import Health
 from fairlead.worker.lease import LeaseClock, boot_time, deadline_from
 from fairlead.worker.lost import LostRuns
@@ -92,6 +93,7 @@ class Worker:
         self.is_worn = False
         self.is_dismissed = False
         self._pace = Pace()
+        self._eagerness = Eagerness()
         self._threads = ThreadPoolExecutor(slots, thread_name_prefix="fairlead-handler")
         tools = RunTools(store, settings.result_limit)
         self._progress = tools.progress
@@ -201,13 +203,15 @@ class Worker:
                 await _wait(self._freed, TICK)
                 continue
             try:
-                began = time.monotonic()
+                began, hinted = time.monotonic(), self._claimer.is_hinted
                 claims = await self._claimer.take(wanted)
                 self._pace.claimed(time.monotonic() - began)
             except StoreError as error:
                 await trouble.pause(error)
                 continue
             trouble.over()
+            if claims or hinted:
+                self._eagerness.followed(bool(claims))
             if claims:
                 self.slots.admit(claims)
                 if len(claims) < wanted:  # nothing more waits, so these start before anybody looks again
@@ -217,6 +221,7 @@ class Worker:
             else:
                 poll, patience = self._settings.poll, self._claimer.gate.patience()
                 await _wait(self._news, min(poll * random.uniform(0.75, 1.25), patience * random.uniform(1.0, 1.2)))
+                await asyncio.sleep(self._eagerness.pause())
 
     async def _capacity(self) -> int:
         """Free slots plus what will be free in moments; a few slots alone are not worth a claim while others run."""
