@@ -221,7 +221,8 @@ class Worker:
             else:
                 poll, patience = self._settings.poll, self._claimer.gate.patience()
                 await _wait(self._news, min(poll * random.uniform(0.75, 1.25), patience * random.uniform(1.0, 1.2)))
-                await asyncio.sleep(self._eagerness.pause())
+                if self._claimer.is_hinted:
+                    await asyncio.sleep(self._eagerness.pause())
 
     async def _capacity(self) -> int:
         """Free slots plus what will be free in moments; a few slots alone are not worth a claim while others run."""
