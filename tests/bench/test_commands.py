@@ -127,7 +127,7 @@ def test_latency(tmp_path: Path) -> None:
     found = bench("latency", "--store", file_in(tmp_path), "--seconds", "0.2")
     assert found["jobs"] == 10
     assert found["p50_ms"] <= found["p95_ms"] <= found["p99_ms"] <= found["max_ms"]
-    assert 0 < found["floor_p50_ms"] <= found["floor_p95_ms"] <= found["floor_p99_ms"] <= found["floor_max_ms"]
+    assert 0 <= found["floor_p50_ms"] <= found["floor_p95_ms"] <= found["floor_p99_ms"] <= found["floor_max_ms"]
     assert list(tmp_path.iterdir()) == []
 
 
@@ -231,11 +231,11 @@ def test_drain_and_floor_on_postgres(postgres_url: str) -> None:
 def test_latency_on_postgres(postgres_url: str) -> None:
     found = bench("latency", "--store", postgres_url, "--seconds", "0.2")
     assert found["jobs"] == 10
-    assert found["p50_ms"] > 0
-    assert found["floor_p50_ms"] > 0
+    assert 0 <= found["floor_p50_ms"] <= found["floor_max_ms"]
     assert rows_outside(postgres_url) == 0
 
 
+@pytest.mark.postgres
 def test_growth_on_postgres_with_a_held_transaction(postgres_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(growth, "cases", lambda scale: [growth.Case(name, 300, 2, 5, 50) for name in growth.SERIES])
     found = bench("growth", "--store", postgres_url, "--jobs", "200", "--hold", "0.3")

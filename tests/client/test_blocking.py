@@ -3,13 +3,15 @@
 import asyncio
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 
 import psycopg
 import pytest
 
 from fairlead.client.blocking import Bridge
-from fairlead.errors import ConfigError
+from fairlead.errors import ConfigError, StoreUnavailable
 
 
 @pytest.fixture
@@ -52,6 +54,23 @@ def test_an_action_here_that_fails_is_over(bridge: Bridge) -> None:
     assert bridge.run(_running_loop()) is bridge.loop_in_reach()
 
 
+def test_closing_ends_the_wait_of_everybody(bridge: Bridge) -> None:
+    began = threading.Semaphore(0)
+
+    async def endless() -> None:
+        began.release()
+        await asyncio.Event().wait()
+
+    with ThreadPoolExecutor(4) as threads:
+        calls = [threads.submit(lambda: bridge.run(endless())) for _ in range(4)]
+        for _ in calls:
+            assert began.acquire(timeout=10)
+        bridge.close()
+        for call in calls:
+            with pytest.raises(StoreUnavailable, match="shut down"):
+                call.result(10)
+
+
 FORK = """
 import os, signal, sys, fairlead
 
@@ -75,6 +94,7 @@ sys.exit(os.waitstatus_to_exitcode(status))
 """
 
 
+@pytest.mark.postgres
 def test_a_forked_child_goes_on_with_connections_of_its_own(postgres_url: str) -> None:
     subprocess.run([sys.executable, "-c", FORK, postgres_url], check=True, timeout=60)
     with psycopg.connect(postgres_url) as connection:

@@ -1,6 +1,7 @@
 """Submitting from synchronous code: on the caller's thread where the store can, and by the bridge otherwise."""
 
 import asyncio
+import signal
 import threading
 from collections.abc import Collection, Coroutine, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -21,6 +22,7 @@ from fairlead.core.model import Enqueued, NewJob
 from fairlead.core.states import State
 from fairlead.errors import StoreRefused, StoreUnavailable
 from fairlead.stores.postgres import blocking
+from fairlead.stores.postgres.blocking import OwnThread
 from fairlead.stores.postgres.store import PostgresStore
 from tests.worker.support import until
 
@@ -55,9 +57,8 @@ class Program:
         self.mail = mail
         mail.delay()
         self.is_postgres = url.startswith("postgres")
-        if self.is_postgres:  # which opens its connection for blocking callers beside them
-            pool = self.store()._own_thread._opened()
-            pool.putconn(pool.getconn(LONG))
+        if self.is_postgres:
+            self.connect()
         self._bridge.taken = 0
 
     @property
@@ -78,6 +79,13 @@ class Program:
         self.ask(until(lambda: not line._awaited, "the line to be empty"))
         return line
 
+    def connect(self) -> int:
+        """Wait for PostgreSQL's connection for blocking callers, which is opened beside them; returns its number."""
+        own: OwnThread = self.store()._own_thread
+        own._want()
+        self.ask(until(lambda: bool(own._free), "a connection"))
+        return own._free[0].info.backend_pid
+
     def stored(self) -> int:
         """How many jobs there are beside the first."""
         counts: dict[Any, int] = self.ask(self.store().count_jobs())
@@ -95,7 +103,7 @@ def always_fresh(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(places, "FRESH", 3600.0)
 
 
-@pytest.fixture(params=["file", "memory", "postgres"])
+@pytest.fixture(params=["file", "memory", pytest.param("postgres", marks=pytest.mark.postgres)])
 def program(request: pytest.FixtureRequest) -> Iterator[Program]:
     fixtures = {"file": "sqlite_url", "postgres": "postgres_url"}
     made = Program(request.getfixturevalue(fixtures[request.param]) if request.param in fixtures else MEMORY)
@@ -275,6 +283,7 @@ def test_a_call_in_a_signal_handler_does_not_wait_for_what_it_interrupts(
     assert on_a_file.stored() == 2
 
 
+@pytest.mark.postgres
 def test_on_postgres_a_job_that_is_stored_already_is_not_stored_twice(on_postgres: Program) -> None:
     store, (job,) = on_postgres.store(), on_postgres.mail._build([{}], on_postgres.mail._shared())
     assert store.enqueue_now([job]) == [Enqueued(job.id, False)]
@@ -282,26 +291,67 @@ def test_on_postgres_a_job_that_is_stored_already_is_not_stored_twice(on_postgre
     assert on_postgres.stored() == 1
 
 
+@pytest.mark.postgres
 def test_on_postgres_whoever_finds_the_connection_taken_goes_the_common_way(on_postgres: Program) -> None:
-    with on_postgres.store()._own_thread._turn:
-        on_postgres.mail.delay(1)
-    assert (on_postgres.stored(), on_postgres.bridged) == (1, 1)
-
-
-def test_on_postgres_a_connection_that_broke_is_replaced(on_postgres: Program) -> None:
-    pool = on_postgres.store()._own_thread._opened()
-    with pool.connection(LONG) as connection:
-        broken = connection.info.backend_pid
-    with psycopg.connect(on_postgres.app.settings.database_url, autocommit=True) as other:
-        other.execute("select pg_terminate_backend(%s, 5000)", [broken])
+    own = on_postgres.store()._own_thread
+    taken = own._free.pop()
     on_postgres.mail.delay(1)
     assert (on_postgres.stored(), on_postgres.bridged) == (1, 1)
-    with pool.connection(LONG) as connection:
-        assert connection.info.backend_pid != broken
+    own._take_back(taken)
     on_postgres.mail.delay(2)
     assert (on_postgres.stored(), on_postgres.bridged) == (2, 1)
 
 
+@pytest.mark.postgres
+def test_on_postgres_a_connection_that_broke_is_replaced(on_postgres: Program, monkeypatch: pytest.MonkeyPatch) -> None:
+    broken = on_postgres.connect()
+    with psycopg.connect(on_postgres.app.settings.database_url, autocommit=True) as other:
+        other.execute("select pg_terminate_backend(%s, 5000)", [broken])
+    on_postgres.mail.delay(1)
+    assert (on_postgres.stored(), on_postgres.bridged) == (1, 1)
+    monkeypatch.setattr(blocking, "PAUSE", 0.0)
+    assert on_postgres.connect() != broken
+    on_postgres.mail.delay(2)
+    assert (on_postgres.stored(), on_postgres.bridged) == (2, 1)
+
+
+@pytest.mark.postgres
+def test_on_postgres_a_connection_that_is_not_used_is_closed(
+    on_postgres: Program, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(blocking, "LOOK", 0.01)
+    monkeypatch.setattr(blocking, "IDLE", 0.05)
+    monkeypatch.setattr(blocking, "PAUSE", 0.0)
+    own = on_postgres.store()._own_thread
+    own._free.pop().close()  # its keeper looks in seconds
+    on_postgres.connect()
+    keeper = own._keepers[-1]
+    keeper.join(LONG)
+    assert not keeper.is_alive()
+    assert own._free == []
+    on_postgres.mail.delay(1)
+    assert (on_postgres.stored(), on_postgres.bridged) == (1, 1)
+
+
+@pytest.mark.postgres
+def test_on_postgres_a_connection_that_cannot_be_had_is_tried_for_now_and_then(
+    on_postgres: Program, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    own, tries = on_postgres.store()._own_thread, list[str]()
+
+    def refuse(conninfo: str, **more: Any) -> None:
+        tries.append(conninfo)
+        raise psycopg.OperationalError("too many connections")
+
+    monkeypatch.setattr(blocking.Punctual, "connect", refuse)
+    own._free.pop().close()
+    own._opened_at = 0.0
+    for number in range(20):
+        on_postgres.mail.delay(number)
+    assert (on_postgres.stored(), on_postgres.bridged, len(tries)) == (20, 20, 1)
+
+
+@pytest.mark.postgres
 def test_on_postgres_a_server_that_does_not_answer_is_given_up(
     on_postgres: Program, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -316,6 +366,44 @@ def test_on_postgres_a_server_that_does_not_answer_is_given_up(
     assert on_postgres.stored() == 0
 
 
+@pytest.mark.postgres
+def test_on_postgres_what_a_signal_handler_raises_reaches_the_caller(on_postgres: Program) -> None:
+    """Also a TimeoutError, which is not ours; and nothing is held afterwards that anybody would wait for."""
+
+    def alarm(number: int, frame: object) -> None:
+        raise TimeoutError("mine")
+
+    before = signal.signal(signal.SIGALRM, alarm)
+    try:
+        with psycopg.connect(on_postgres.app.settings.database_url) as other:
+            other.execute("lock table job in exclusive mode")
+            signal.setitimer(signal.ITIMER_REAL, 0.2)
+            with pytest.raises(TimeoutError, match="mine"):
+                on_postgres.mail.delay(1)
+            other.rollback()
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0.0)
+        signal.signal(signal.SIGALRM, before)
+    assert on_postgres.store()._own_thread._free == []
+    on_postgres.mail.delay(2)
+    assert on_postgres.bridged == 1
+
+
+def test_jobs_that_have_to_take_the_bridge_of_an_app_that_is_shut_down_are_refused(
+    program: Program, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def shut_down(jobs: Sequence[NewJob], wake: Collection[str] = ()) -> None:
+        thread = threading.Thread(target=program.app.shutdown)
+        thread.start()
+        thread.join(LONG)
+
+    monkeypatch.setattr(program.store(), "enqueue_now", shut_down)
+    with pytest.raises(StoreUnavailable, match="shut down"):
+        program.mail.delay()
+    assert not program.app._bridge.is_running
+
+
+@pytest.mark.postgres
 async def test_a_closed_store_says_so_and_can_be_opened_again(postgres_url: str) -> None:
     store = PostgresStore(postgres_url)
     await store.open()

@@ -77,7 +77,7 @@ async def test_those_who_go_on_at_once_leave_together_again() -> None:
     await asyncio.sleep(0)
     store.go.set()
     await asyncio.gather(*callers)
-    assert [len(batch) for batch in store.batches] == [1, 5, 4]
+    assert [len(batch) for batch in store.batches] == [1, 4, 5]
     await gatherer.close()
     await waker.close()
 
@@ -108,6 +108,44 @@ async def test_a_caller_that_gives_up_while_others_wait_does_not_hold_them_up() 
     assert [isinstance(answer, list) for answer in answers] == [False, False, *[True] * 17, False]
     assert len(await gatherer.submit([new_job()])) == 1
     await gatherer.close()
+    await waker.close()
+
+
+@pytest.mark.parametrize("begun", [False, True])
+async def test_cancelled_senders_leave_nobody_waiting_and_nothing_behind(begun: bool) -> None:
+    """Whoever ends a program by cancelling all tasks cancels ours, too."""
+    store = SlowStore(writers=8)
+    gatherer, waker = gatherer_on(store)
+    callers = [asyncio.create_task(gatherer.submit([new_job()])) for _ in range(18)]
+    while not gatherer._senders:
+        await turns(1)
+    await turns(3 if begun else 0)
+    for sender in gatherer._senders:
+        sender.cancel()
+    store.go.set()
+    answers = await asyncio.gather(*callers, return_exceptions=True)
+    assert [isinstance(answer, list) for answer in answers] == [True, *[False] * 9, *[True] * 8]
+    assert (gatherer._sending, gatherer._under_way) == (0, 0)
+    assert len(await gatherer.submit([new_job()])) == 1
+    await gatherer.close()
+    await waker.close()
+
+
+@pytest.mark.parametrize("callers", [2, 8, 9, 16, 50])
+async def test_no_batch_is_empty_and_nobody_is_left_over(callers: int) -> None:
+    store = SlowStore(writers=8)
+    gatherer, waker = gatherer_on(store)
+    store.go.set()
+
+    async def submit_many() -> None:
+        for _ in range(20):
+            await gatherer.submit([new_job()])
+
+    await asyncio.gather(*(submit_many() for _ in range(callers)))
+    assert all(store.batches)
+    assert sum(map(len, store.batches)) == 20 * callers
+    await gatherer.close()
+    assert (gatherer._sending, gatherer._under_way, gatherer._waiting) == (0, 0, [])
     await waker.close()
 
 

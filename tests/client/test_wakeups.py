@@ -8,6 +8,7 @@ import pytest
 
 from fairlead.client import wakeups
 from fairlead.client.wakeups import Waker
+from fairlead.errors import StoreUnavailable
 from fairlead.ports.store import Store
 from tests.support.clock import Clock
 
@@ -155,3 +156,18 @@ async def test_a_pause_is_in_proportion_to_what_hints_take_and_grows_by_and_by(
     waker.wake(A)
     await waker.close()
     assert [pause for pause in slept if pause] == pytest.approx([wakeups.SHORTEST_PAUSE, *pauses])
+
+
+async def test_what_comes_while_a_hint_fails_is_still_sent(clock: Clock) -> None:
+    class Away(Hints):
+        async def wake(self, pools: Collection[str]) -> None:
+            if pools == A:
+                waker.wake(B)
+                raise StoreUnavailable("away")
+            await super().wake(pools)
+
+    store = Away()
+    waker = waker_on(store)
+    waker.wake(A)
+    assert await store.next() == B
+    await waker.close()

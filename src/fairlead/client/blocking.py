@@ -5,13 +5,16 @@ import os
 import threading
 import weakref
 from collections.abc import Callable, Coroutine
+from concurrent.futures import CancelledError
 from typing import Any, TypeVar
 
-from fairlead.errors import ConfigError
+from fairlead.errors import ConfigError, StoreUnavailable
 
 Argument = TypeVar("Argument")
 Result = TypeVar("Result")
 
+
+SHUT_DOWN = "the app was shut down while this call waited for it; nobody knows whether it was done"
 
 _bridges: weakref.WeakSet["Bridge"] = weakref.WeakSet()
 
@@ -62,12 +65,18 @@ class Bridge:
                 "this call blocks, and it was made by a signal handler or finalizer that has interrupted another "
                 "blocking call, which it would wait for without end; set a flag there, or raise, and call afterwards"
             )
-        future = asyncio.run_coroutine_threadsafe(coroutine, self._started())
+        try:
+            future = asyncio.run_coroutine_threadsafe(coroutine, self._started())
+        except RuntimeError:  # the loop was closed in this moment
+            coroutine.close()
+            raise StoreUnavailable(SHUT_DOWN) from None
         try:
             return future.result(timeout)
         except TimeoutError:
             future.cancel()
             raise
+        except CancelledError:
+            raise StoreUnavailable(SHUT_DOWN) from None
 
     def close(self) -> None:
         """Stop the thread."""
@@ -77,6 +86,7 @@ class Bridge:
         if loop and thread:
             loop.call_soon_threadsafe(loop.stop)
             thread.join()
+            loop.run_until_complete(_end_all())
             loop.close()
 
     def begin_anew(self) -> None:
@@ -94,6 +104,15 @@ class Bridge:
                 self._thread = threading.Thread(target=self._loop.run_forever, name="fairlead-bridge", daemon=True)
                 self._thread.start()
             return self._loop
+
+
+async def _end_all() -> None:
+    """Cancel what others wait for, so that nobody waits for ever."""
+    await asyncio.sleep(0)  # what was handed over last becomes a task
+    rest = asyncio.all_tasks() - {asyncio.current_task()}
+    for task in rest:
+        task.cancel()
+    await asyncio.gather(*rest, return_exceptions=True)
 
 
 def _inside_loop() -> bool:

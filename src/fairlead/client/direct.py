@@ -40,6 +40,8 @@ class Direct(NamedTuple):
             if time.monotonic() > give_up or self.bridge.loop_in_reach() is not self.loop:
                 raise
             return self.bridge.run(self.gatherer.submit_again(jobs, give_up))
+        if answers is None and self.bridge.loop_in_reach() is not self.loop:
+            raise StoreUnavailable("the app was shut down while this job was submitted; nothing was stored")
         return self.bridge.run(self.gatherer.submit(jobs)) if answers is None else answers
 
     def _store_and_wake(self, jobs: Sequence[NewJob]) -> list[Enqueued] | None:

@@ -13,6 +13,7 @@ import random
 import time
 from collections import deque
 from collections.abc import AsyncGenerator, Callable, Coroutine, Iterable, Sequence
+from functools import partial
 from typing import Any, TypeVar
 
 from fairlead.client.wakeups import Waker
@@ -47,6 +48,7 @@ class Gatherer:
         self._under_way = 0  # submissions that were sent and have no answer yet
         self._sending = 0  # batches or lone callers that are on their way
         self._senders: set[asyncio.Task[None]] = set()
+        self._attending = False  # whether somebody will look at those who wait, in the next turn of the loop
 
     @property
     def has_company(self) -> bool:
@@ -59,7 +61,9 @@ class Gatherer:
             return await self._submit_alone(jobs)
         future: asyncio.Future[list[Enqueued]] = asyncio.get_running_loop().create_future()
         self._waiting.append((jobs, future))
-        self._attend()
+        if not self._attending and self._is_worth_sending():
+            self._attending = True
+            asyncio.get_running_loop().call_soon(self._attend)  # with all who come in this turn of the loop
         return await future
 
     async def submit_again(self, jobs: Sequence[NewJob], give_up: float) -> list[Enqueued]:
@@ -91,29 +95,29 @@ class Gatherer:
             self._attend()
 
     def _attend(self) -> None:
-        """Have those who wait sent, unless as many batches as may be are on their way."""
-        if self._is_worth_sending():
+        """Send those who wait, unless as many batches as may be are on their way."""
+        self._attending = False
+        while self._is_worth_sending():
+            batch = self._next_batch()
             self._sending += 1
-            sender = asyncio.create_task(self._send_all(), name="fairlead-enqueue")
+            self._under_way += len(batch)
+            sender = asyncio.create_task(self._send(batch), name="fairlead-enqueue")
             self._senders.add(sender)
-            sender.add_done_callback(self._senders.discard)
+            sender.add_done_callback(partial(self._sent, batch))
+
+    def _sent(self, batch: list[_Waiting], sender: asyncio.Task[None]) -> None:
+        """A batch is back, and who has gone on at once waits by now; who got no answer will get none."""
+        self._senders.discard(sender)
+        self._sending -= 1
+        self._under_way -= len(batch)
+        for _, future in batch:
+            future.cancel()
+        self._attend()
 
     def _is_worth_sending(self) -> bool:
         """Whether those who wait should not wait for a batch that is on its way, to leave together when it is back."""
         waiting = len(self._waiting)
         return waiting >= FEW if 0 < self._sending < self._abreast else waiting > 0 and not self._sending
-
-    async def _send_all(self) -> None:
-        """One batch after the other; who goes on at once after one comes along with the next."""
-        while True:
-            try:
-                await self._send(self._next_batch())
-                await asyncio.sleep(0)
-            finally:
-                self._sending -= 1
-            if not self._is_worth_sending():
-                break
-            self._sending += 1
 
     async def _store_and_wake(self, jobs: Sequence[NewJob], tried_until: float | None = None) -> list[Enqueued]:
         """A hint that is due goes with the commit, any other follows it."""
@@ -147,23 +151,16 @@ class Gatherer:
         return batch
 
     async def _send(self, batch: list[_Waiting]) -> None:
-        self._under_way += len(batch)
         try:
             answers = await self._store_and_wake([job for jobs, _ in batch for job in jobs])
         except FairleadError as error:
             await self._fail(batch, error)
-        except BaseException:
-            for _, future in batch:
-                future.cancel()
-            raise
         else:
             position = 0
             for jobs, future in batch:
                 if not future.done():
                     future.set_result(answers[position : position + len(jobs)])
                 position += len(jobs)
-        finally:
-            self._under_way -= len(batch)
 
     async def _fail(self, batch: list[_Waiting], error: FairleadError) -> None:
         """One bad submission must not take the others of its batch down: where it may be one, send each alone."""

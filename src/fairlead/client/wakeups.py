@@ -12,6 +12,7 @@ import asyncio
 import threading
 import time
 from collections.abc import Iterable
+from contextlib import suppress
 
 from fairlead.errors import StoreError
 from fairlead.ports.store import Store
@@ -103,10 +104,8 @@ class Waker:
             await asyncio.sleep(pause)
             while pools := self._taken():
                 began = time.monotonic()
-                try:
+                with suppress(StoreError):
                     await self._store.wake(pools)
-                except StoreError:
-                    return
                 longest = min(max(SHORTEST_PAUSE, pause * GROWTH), LONGEST_PAUSE)
                 pause = min(max(SHORTEST_PAUSE, THRIFT * (time.monotonic() - began)), longest)
                 await asyncio.sleep(pause)

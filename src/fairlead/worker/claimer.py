@@ -186,6 +186,7 @@ class Claimer:
         if ours:
             await self._control_view.refresh()
         elif self._is_in_use:  # more may come soon, and should not have to wait for this
+            self._is_in_use = False
             await self._control_view.refresh(CONTROLS_FRESH / 2)
         gated = has_gates(self.controls) or bool(self._suspects)
         admitted = self.gate.admit(item for item in ours if not gated or self._passes(item.lane))

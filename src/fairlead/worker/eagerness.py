@@ -7,9 +7,9 @@ something is eager again.
 
 import random
 
-PATIENT = 3  # hints in vain, after which it begins to wait
+PATIENT = 8  # hints in vain, after which it begins to wait
 SHORTEST = 0.001  # seconds
-LONGEST = 0.05
+LONGEST = 0.01
 
 
 class Eagerness:

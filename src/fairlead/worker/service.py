@@ -210,7 +210,7 @@ class Worker:
                 await trouble.pause(error)
                 continue
             trouble.over()
-            if claims or hinted:
+            if claims or (hinted and not self._claimer.gate.aside):  # what a limit keeps back nobody else can take
                 self._eagerness.followed(bool(claims))
             if claims:
                 self.slots.admit(claims)
@@ -221,7 +221,7 @@ class Worker:
             else:
                 poll, patience = self._settings.poll, self._claimer.gate.patience()
                 await _wait(self._news, min(poll * random.uniform(0.75, 1.25), patience * random.uniform(1.0, 1.2)))
-                if self._claimer.is_hinted:
+                if self._claimer.is_hinted and not self._claimer.gate.aside:
                     await asyncio.sleep(self._eagerness.pause())
 
     async def _capacity(self) -> int:

@@ -17,6 +17,7 @@ import psycopg
 from fairlead.bench.database import PostgresDatabase, open_database
 from fairlead.bench.floor.loops import Loop, PostgresLoop, SqliteLoop, create_tables
 from fairlead.bench.hands import opened_hands, serve
+from fairlead.errors import StoreUnavailable
 
 CHANNEL = "fairlead_bench"
 POLL = 0.5  # seconds after which a worker looks without a hint
@@ -93,7 +94,7 @@ class SqliteWire:
         """Store a job and wake the worker."""
         self.loop.insert([payload])
         with suppress(OSError):  # it is not there yet, and will look
-            self._socket.sendto(b"1", self._address)
+            self._socket.sendto(b"1", socket.MSG_DONTWAIT, self._address)
 
     def listen(self) -> None:
         """Begin to hear of jobs."""
@@ -126,6 +127,8 @@ async def measure_starts(url: str, seconds: float, interval: float, settle_down:
             await asyncio.sleep(settle_down)
             returned = await _submit(part, interval, payload)
             started = await worker
+    if len(started) < len(returned):
+        raise StoreUnavailable(f"the bare worker had only {len(started)} of {len(returned)} jobs; see its log above")
     return [max(0.0, start - moment) for start, moment in zip(started, returned, strict=True)]
 
 

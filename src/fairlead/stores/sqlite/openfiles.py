@@ -81,3 +81,12 @@ def _has_descriptor(path: str) -> bool:
             if os.path.samestat(os.stat(f"{DESCRIPTORS}/{number}"), wanted):
                 return True
     return False
+
+
+def _after_fork() -> None:
+    """Another thread may have had the lock, which has stayed with the parent."""
+    global _lock
+    _lock = threading.Lock()
+
+
+os.register_at_fork(after_in_child=_after_fork)
