@@ -106,6 +106,7 @@ async def test_a_caller_that_gives_up_while_others_wait_does_not_hold_them_up() 
     store.go.set()
     answers = await asyncio.gather(*callers, return_exceptions=True)
     assert [isinstance(answer, list) for answer in answers] == [False, False, *[True] * 17, False]
+    assert [len(batch) for batch in store.batches] == [1, 10, 8]
     assert len(await gatherer.submit([new_job()])) == 1
     await gatherer.close()
     await waker.close()

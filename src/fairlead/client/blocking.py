@@ -10,11 +10,10 @@ from typing import Any, TypeVar
 
 from fairlead.errors import ConfigError, StoreUnavailable
 
+SHUT_DOWN = "the app was shut down while this call waited for it; nobody knows whether it was done"
+
 Argument = TypeVar("Argument")
 Result = TypeVar("Result")
-
-
-SHUT_DOWN = "the app was shut down while this call waited for it; nobody knows whether it was done"
 
 _bridges: weakref.WeakSet["Bridge"] = weakref.WeakSet()
 
@@ -65,11 +64,8 @@ class Bridge:
                 "this call blocks, and it was made by a signal handler or finalizer that has interrupted another "
                 "blocking call, which it would wait for without end; set a flag there, or raise, and call afterwards"
             )
-        try:
+        with self._lock:  # so that it is there before the loop is stopped
             future = asyncio.run_coroutine_threadsafe(coroutine, self._started())
-        except RuntimeError:  # the loop was closed in this moment
-            coroutine.close()
-            raise StoreUnavailable(SHUT_DOWN) from None
         try:
             return future.result(timeout)
         except TimeoutError:
@@ -86,7 +82,6 @@ class Bridge:
         if loop and thread:
             loop.call_soon_threadsafe(loop.stop)
             thread.join()
-            loop.run_until_complete(_end_all())
             loop.close()
 
     def begin_anew(self) -> None:
@@ -98,12 +93,16 @@ class Bridge:
         self._lock, self._loop, self._thread, self._busy = threading.Lock(), None, None, set()
 
     def _started(self) -> asyncio.AbstractEventLoop:
-        with self._lock:
-            if self._loop is None:
-                self._loop = asyncio.new_event_loop()
-                self._thread = threading.Thread(target=self._loop.run_forever, name="fairlead-bridge", daemon=True)
-                self._thread.start()
-            return self._loop
+        if self._loop is None:
+            self._loop = asyncio.new_event_loop()
+            self._thread = threading.Thread(target=_serve, args=[self._loop], name="fairlead-bridge", daemon=True)
+            self._thread.start()
+        return self._loop
+
+
+def _serve(loop: asyncio.AbstractEventLoop) -> None:
+    loop.run_forever()
+    loop.run_until_complete(_end_all())
 
 
 async def _end_all() -> None:

@@ -97,6 +97,7 @@ class Gatherer:
     def _attend(self) -> None:
         """Send those who wait, unless as many batches as may be are on their way."""
         self._attending = False
+        self._waiting = [item for item in self._waiting if not item[1].cancelled()]
         while self._is_worth_sending():
             batch = self._next_batch()
             self._sending += 1
