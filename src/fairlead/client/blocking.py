@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 
 from fairlead.errors import ConfigError, StoreUnavailable
 
+END_PATIENCE = 1.0
 SHUT_DOWN = "the app was shut down while this call waited for it; nobody knows whether it was done"
 
 Argument = TypeVar("Argument")
@@ -106,12 +107,13 @@ def _serve(loop: asyncio.AbstractEventLoop) -> None:
 
 
 async def _end_all() -> None:
-    """Cancel what others wait for, so that nobody waits for ever."""
+    """Cancel what others wait for, so that nobody waits for ever; not for tasks of libraries that do not heed it."""
     await asyncio.sleep(0)  # what was handed over last becomes a task
     rest = asyncio.all_tasks() - {asyncio.current_task()}
     for task in rest:
         task.cancel()
-    await asyncio.gather(*rest, return_exceptions=True)
+    if rest:
+        await asyncio.wait(rest, timeout=END_PATIENCE)
 
 
 def _inside_loop() -> bool:
