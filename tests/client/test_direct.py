@@ -1,19 +1,16 @@
 """Submitting from synchronous code: on the caller's thread where the store can, and by the bridge otherwise."""
 
 import asyncio
-import signal
 import threading
-from collections.abc import Collection, Coroutine, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-import psycopg
 import pytest
 
 import fairlead
-from fairlead.client import admission, direct, places
-from fairlead.client.blocking import Bridge
+from fairlead.client import direct
 from fairlead.client.gather import COMPANY
 from fairlead.client.handler import ALONE
 from fairlead.control.admission import set_depth
@@ -21,99 +18,21 @@ from fairlead.control.audit import Operator
 from fairlead.core.model import Enqueued, NewJob
 from fairlead.core.states import State
 from fairlead.errors import StoreRefused, StoreUnavailable
-from fairlead.stores.postgres import blocking
-from fairlead.stores.postgres.blocking import OwnThread
-from fairlead.stores.postgres.store import PostgresStore
+from tests.client.program import LONG, Program, stay_fresh
 from tests.worker.support import until
 
-LONG = 10.0
 MEMORY = "sqlite:///:memory:"
-
-
-class CountingBridge(Bridge):
-    """A bridge that knows how often it was taken."""
-
-    taken = 0
-
-    def run(self, coroutine: Coroutine[Any, Any, Any], timeout: float | None = None) -> Any:
-        self.taken += 1
-        return super().run(coroutine, timeout)
-
-
-class Program:
-    """A synchronous program with one handler, that has submitted before; it counts how often it takes the bridge."""
-
-    def __init__(self, url: str) -> None:
-        self.app = fairlead.App(url, poll="60s")
-        self.app._bridge = self._bridge = CountingBridge()
-        self.ran: set[int] = set()
-        self.ran_one = threading.Semaphore(0)
-
-        @self.app.handler("mail")
-        async def mail(number: int = 0) -> None:
-            self.ran.add(number)
-            self.ran_one.release()
-
-        self.mail = mail
-        mail.delay()
-        self.is_postgres = url.startswith("postgres")
-        if self.is_postgres:
-            self.connect()
-        self._bridge.taken = 0
-
-    @property
-    def bridged(self) -> int:
-        """How often."""
-        return self._bridge.taken
-
-    def ask(self, coroutine: Coroutine[Any, Any, Any]) -> Any:
-        """Its result, not counted."""
-        return Bridge.run(self._bridge, coroutine)
-
-    def store(self) -> Any:
-        return self.ask(self.app.store())
-
-    def writer(self) -> Any:
-        """What writes to the SQLite file, once nobody stands in its line."""
-        line = self.store()._database._writer
-        self.ask(until(lambda: not line._awaited, "the line to be empty"))
-        return line
-
-    def connect(self) -> int:
-        """Wait for PostgreSQL's connection for blocking callers, which is opened beside them; returns its number."""
-        own: OwnThread = self.store()._own_thread
-        own._want()
-        self.ask(until(lambda: bool(own._free), "a connection"))
-        return own._free[0].info.backend_pid
-
-    def stored(self) -> int:
-        """How many jobs there are beside the first."""
-        counts: dict[Any, int] = self.ask(self.store().count_jobs())
-        return sum(counts.values()) - 1
-
-    def close(self) -> None:
-        self.app.shutdown()
-        asyncio.run(self.app.close())
 
 
 @pytest.fixture(autouse=True)
 def always_fresh(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What a client has read is new enough for a whole test."""
-    monkeypatch.setattr(admission, "FRESH", 3600.0)
-    monkeypatch.setattr(places, "FRESH", 3600.0)
+    stay_fresh(monkeypatch)
 
 
 @pytest.fixture(params=["file", "memory", pytest.param("postgres", marks=pytest.mark.postgres)])
 def program(request: pytest.FixtureRequest) -> Iterator[Program]:
     fixtures = {"file": "sqlite_url", "postgres": "postgres_url"}
     made = Program(request.getfixturevalue(fixtures[request.param]) if request.param in fixtures else MEMORY)
-    yield made
-    made.close()
-
-
-@pytest.fixture
-def on_postgres(postgres_url: str) -> Iterator[Program]:
-    made = Program(postgres_url)
     yield made
     made.close()
 
@@ -283,112 +202,6 @@ def test_a_call_in_a_signal_handler_does_not_wait_for_what_it_interrupts(
     assert on_a_file.stored() == 2
 
 
-@pytest.mark.postgres
-def test_on_postgres_a_job_that_is_stored_already_is_not_stored_twice(on_postgres: Program) -> None:
-    store, (job,) = on_postgres.store(), on_postgres.mail._build([{}], on_postgres.mail._shared())
-    assert store.enqueue_now([job]) == [Enqueued(job.id, False)]
-    assert store.enqueue_now([job]) is None
-    assert on_postgres.stored() == 1
-
-
-@pytest.mark.postgres
-def test_on_postgres_whoever_finds_the_connection_taken_goes_the_common_way(on_postgres: Program) -> None:
-    own = on_postgres.store()._own_thread
-    taken = own._free.pop()
-    on_postgres.mail.delay(1)
-    assert (on_postgres.stored(), on_postgres.bridged) == (1, 1)
-    own._take_back(taken)
-    on_postgres.mail.delay(2)
-    assert (on_postgres.stored(), on_postgres.bridged) == (2, 1)
-
-
-@pytest.mark.postgres
-def test_on_postgres_a_connection_that_broke_is_replaced(on_postgres: Program, monkeypatch: pytest.MonkeyPatch) -> None:
-    broken = on_postgres.connect()
-    with psycopg.connect(on_postgres.app.settings.database_url, autocommit=True) as other:
-        other.execute("select pg_terminate_backend(%s, 5000)", [broken])
-    on_postgres.mail.delay(1)
-    assert (on_postgres.stored(), on_postgres.bridged) == (1, 1)
-    monkeypatch.setattr(blocking, "PAUSE", 0.0)
-    assert on_postgres.connect() != broken
-    on_postgres.mail.delay(2)
-    assert (on_postgres.stored(), on_postgres.bridged) == (2, 1)
-
-
-@pytest.mark.postgres
-def test_on_postgres_a_connection_that_is_not_used_is_closed(
-    on_postgres: Program, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(blocking, "LOOK", 0.01)
-    monkeypatch.setattr(blocking, "IDLE", 0.05)
-    monkeypatch.setattr(blocking, "PAUSE", 0.0)
-    own = on_postgres.store()._own_thread
-    own._free.pop().close()  # its keeper looks in seconds
-    on_postgres.connect()
-    keeper = own._keepers[-1]
-    keeper.join(LONG)
-    assert not keeper.is_alive()
-    assert own._free == []
-    on_postgres.mail.delay(1)
-    assert (on_postgres.stored(), on_postgres.bridged) == (1, 1)
-
-
-@pytest.mark.postgres
-def test_on_postgres_a_connection_that_cannot_be_had_is_tried_for_now_and_then(
-    on_postgres: Program, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    own, tries = on_postgres.store()._own_thread, list[str]()
-
-    def refuse(conninfo: str, **more: Any) -> None:
-        tries.append(conninfo)
-        raise psycopg.OperationalError("too many connections")
-
-    monkeypatch.setattr(blocking.Punctual, "connect", refuse)
-    own._free.pop().close()
-    own._opened_at = 0.0
-    for number in range(20):
-        on_postgres.mail.delay(number)
-    assert (on_postgres.stored(), on_postgres.bridged, len(tries)) == (20, 20, 1)
-
-
-@pytest.mark.postgres
-def test_on_postgres_a_server_that_does_not_answer_is_given_up(
-    on_postgres: Program, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A lock stands for whatever keeps it."""
-    monkeypatch.setattr(blocking, "DEADLINE", 0.3)
-    monkeypatch.setattr(direct, "PATIENCE", 0.0)
-    with psycopg.connect(on_postgres.app.settings.database_url) as other:
-        other.execute("lock table job in exclusive mode")
-        with pytest.raises(StoreUnavailable, match="did not answer"):
-            on_postgres.mail.delay(1)
-        other.rollback()
-    assert on_postgres.stored() == 0
-
-
-@pytest.mark.postgres
-def test_on_postgres_what_a_signal_handler_raises_reaches_the_caller(on_postgres: Program) -> None:
-    """Also a TimeoutError, which is not ours; and nothing is held afterwards that anybody would wait for."""
-
-    def alarm(number: int, frame: object) -> None:
-        raise TimeoutError("mine")
-
-    before = signal.signal(signal.SIGALRM, alarm)
-    try:
-        with psycopg.connect(on_postgres.app.settings.database_url) as other:
-            other.execute("lock table job in exclusive mode")
-            signal.setitimer(signal.ITIMER_REAL, 0.2)
-            with pytest.raises(TimeoutError, match="mine"):
-                on_postgres.mail.delay(1)
-            other.rollback()
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0.0)
-        signal.signal(signal.SIGALRM, before)
-    assert on_postgres.store()._own_thread._free == []
-    on_postgres.mail.delay(2)
-    assert on_postgres.bridged == 1
-
-
 def test_jobs_that_have_to_take_the_bridge_of_an_app_that_is_shut_down_are_refused(
     program: Program, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -401,16 +214,3 @@ def test_jobs_that_have_to_take_the_bridge_of_an_app_that_is_shut_down_are_refus
     with pytest.raises(StoreUnavailable, match="shut down"):
         program.mail.delay()
     assert not program.app._bridge.is_running
-
-
-@pytest.mark.postgres
-async def test_a_closed_store_says_so_and_can_be_opened_again(postgres_url: str) -> None:
-    store = PostgresStore(postgres_url)
-    await store.open()
-    await store.close()
-    with pytest.raises(StoreUnavailable, match="closed"):
-        store._own_thread.run("notify", {"pool": "short"})
-    store.wake_now(["short"])
-    await store.open()
-    store._own_thread.run("notify", {"pool": "short"})
-    await store.close()

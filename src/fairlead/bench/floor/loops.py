@@ -13,7 +13,7 @@ import uuid
 from datetime import UTC, datetime
 from typing import Any, Protocol
 
-from fairlead.bench.database import Database, PostgresDatabase, SqliteDatabase, numbers, sqlite_query
+from fairlead.bench.database import PostgresDatabase, SqliteDatabase, numbers, open_database, sqlite_query
 
 TABLES = ("floor_drop_job", "floor_drop_history", "floor_create_job", "floor_create_ready", "floor_create_history")
 
@@ -117,7 +117,11 @@ def open_loop(url: str) -> Loop:
     return PostgresLoop(url) if url.startswith("postgres") else SqliteLoop(url)
 
 
-def create_tables(database: Database) -> None:
+def create_tables(url: str) -> None:
     """Empty bare tables."""
-    for name in TABLES:
-        database.rows(name)
+    database = open_database(url)
+    try:
+        for name in TABLES:
+            database.rows(name)
+    finally:
+        database.close()

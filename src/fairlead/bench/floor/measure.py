@@ -35,12 +35,12 @@ async def measure_floor(url: str, phase: str, jobs: int, payload: str) -> Measur
 async def insert_rates(url: str, sizes: Sequence[int], seconds: float, payload: str) -> list[int]:
     """How many jobs a second one bare process inserts, for each size of its commits."""
     rates = []
-    async with opened_hands("fairlead.bench.floor.phases", 1) as hands:
+    async with floor_hands() as hands:
         for size in sizes:
             trial = Part(url, "insert", size * TRIAL_COMMITS, size, payload)
-            found = await _try(hands, trial)
+            found = await _try(hands[:1], trial)
             commits = max(TRIAL_COMMITS, int(found["jobs_per_s"] / size * seconds))
-            rates.append((await _try(hands, trial._replace(jobs=size * commits)))["jobs_per_s"])
+            rates.append((await _try(hands[:1], trial._replace(jobs=size * commits)))["jobs_per_s"])
     return rates
 
 

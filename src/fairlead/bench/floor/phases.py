@@ -4,7 +4,6 @@ import time
 from collections.abc import Callable
 from typing import NamedTuple
 
-from fairlead.bench.database import open_database
 from fairlead.bench.floor.loops import Loop, create_tables, open_loop
 from fairlead.bench.hands import Done, serve
 
@@ -31,11 +30,7 @@ def perform(part: Part) -> Done:
 
 def _prepare(loop: Loop, part: Part) -> int:
     """New tables, with as many jobs as the part says."""
-    database = open_database(part.url)
-    try:
-        create_tables(database)
-    finally:
-        database.close()
+    create_tables(part.url)
     return _insert(loop, part)
 
 

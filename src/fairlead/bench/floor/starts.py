@@ -14,7 +14,7 @@ from typing import NamedTuple, Protocol
 
 import psycopg
 
-from fairlead.bench.database import PostgresDatabase, open_database
+from fairlead.bench.database import PostgresDatabase
 from fairlead.bench.floor.loops import Loop, PostgresLoop, SqliteLoop, create_tables
 from fairlead.bench.hands import opened_hands, serve
 from fairlead.errors import StoreUnavailable
@@ -121,7 +121,7 @@ async def measure_starts(url: str, seconds: float, interval: float, settle_down:
     """The seconds from the return of each insert until the bare worker had the job."""
     with tempfile.TemporaryDirectory(prefix="fairlead-") as folder:
         part = Part(url, max(1, int(seconds / interval)), str(Path(folder, "hints")))
-        _prepare(url)
+        create_tables(url)
         async with opened_hands(__name__, 1) as hands:
             worker = asyncio.create_task(hands[0].ask(part))
             await asyncio.sleep(settle_down)
@@ -144,14 +144,6 @@ async def _submit(part: Part, interval: float, payload: str) -> list[float]:
     finally:
         wire.close()
     return returned
-
-
-def _prepare(url: str) -> None:
-    database = open_database(url)
-    try:
-        create_tables(database)
-    finally:
-        database.close()
 
 
 def take(part: Part) -> list[float]:
