@@ -9,6 +9,7 @@ from fairlead.control.audit import Operator
 from fairlead.control.pauses import pause
 from fairlead.core.controls import Changed
 from fairlead.core.model import ActiveLane, Claim, Lease, Quota
+from fairlead.errors import StoreUnavailable
 from fairlead.worker import claimer as claiming
 from fairlead.worker.claimer import Claimer
 
@@ -188,3 +189,47 @@ async def test_controls_are_read_again_where_no_job_waits_for_it(monkeypatch: py
             assert await scene.claimer.take(40) == []
             assert await scene.claimer.take(40) == []
             assert read.pop() == "controls"
+
+
+async def test_what_is_taken_out_of_turn_is_charged_when_its_jobs_have_started(monkeypatch: pytest.MonkeyPatch) -> None:
+    scene = Scene()
+    async with scene.app:
+        await scene.begin(monkeypatch)
+        assert len(await scene.claimer.take(40)) == 34
+        assert await scene.claimer.take(40) == []
+        for account in (scene.claimer.account, lambda: None):  # the next look does it where nobody else has
+            before = charged(scene.claimer, "large")
+            await scene.large.enqueue()
+            scene.claimer.hint()
+            (claim,) = await scene.claimer.take(40)
+            assert charged(scene.claimer, "large") == before
+            account()
+            assert await scene.claimer.take(40) == []
+            cost = scene.claimer.tally.estimates.of("short", claim.lane.type)
+            assert charged(scene.claimer, "large") == pytest.approx(before + cost)
+
+
+async def test_a_claim_out_of_turn_that_fails_charges_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
+    scene = Scene()
+    async with scene.app:
+        await scene.begin(monkeypatch)
+        assert len(await scene.claimer.take(40)) == 34
+        assert await scene.claimer.take(40) == []
+        before = charged(scene.claimer, "large")
+
+        async def fail(quotas: Sequence[Quota], lease: Lease) -> list[Claim]:
+            raise StoreUnavailable("away")
+
+        with monkeypatch.context() as away:
+            away.setattr(await scene.app.store(), "claim", fail)
+            scene.claimer.hint()
+            with pytest.raises(StoreUnavailable):
+                await scene.claimer.take(40)
+        assert await scene.claimer.take(40) == []
+        assert charged(scene.claimer, "large") == before
+
+
+def charged(claimer: Claimer, tenant: str) -> float:
+    """Slot-seconds."""
+    share = claimer.queue._account("short", tenant)
+    return share.virtual * share.weight

@@ -1,10 +1,11 @@
 """The order in which a worker claims and starts."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 
 import pytest
 
 import fairlead
+from fairlead.core.fairshare import FairQueue, Grant
 from fairlead.core.model import ActiveLane
 from tests.worker.support import until
 
@@ -26,9 +27,16 @@ async def test_a_job_starts_before_its_worker_looks_for_more(monkeypatch: pytest
             happened.append("looked")
             return await active_lanes(besides)
 
+        def charged(self: FairQueue, grants: Iterable[Grant]) -> None:
+            happened.append("charged")
+            charge(self, grants)
+
+        charge = FairQueue.charge
+        monkeypatch.setattr(FairQueue, "charge", charged)
         monkeypatch.setattr(store, "active_lanes", noted)
         await (await work.enqueue()).wait(10)
         await until(lambda: "looked" in happened[happened.index("started") :], "the look after it")
         happened.clear()
         await (await work.enqueue()).wait(10)
-        assert happened[0] == "started"
+        await until(lambda: "looked" in happened, "the look after it")
+        assert happened[:3] == ["started", "charged", "looked"]

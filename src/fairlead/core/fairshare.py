@@ -145,12 +145,10 @@ class FairQueue:
             pool.correct(slot_seconds, slot_seconds)
         return list(grants.values())
 
-    def grant(self, lanes: Iterable[Lane], each: int, estimate: Callable[[str, str], float]) -> list[Grant]:
-        """Let so many jobs be taken of each lane out of turn, and charge for them."""
-        grants = [Grant(lane, each, 0.0, estimate(lane.pool, lane.type)) for lane in lanes]
-        for grant in grants:
-            self.correct(grant.lane, each * grant.cost, each * grant.cost)
-        return grants
+    def charge(self, grants: Iterable[Grant]) -> None:
+        """Charge for jobs that may be taken out of turn."""
+        costs = ((grant.lane, grant.most * grant.cost) for grant in grants)
+        self.correct_all((lane, cost, cost) for lane, cost in costs)
 
     def give_back(self, grant: Grant, taken: int) -> None:
         """The lane had fewer jobs than were granted."""

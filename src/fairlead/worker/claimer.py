@@ -95,6 +95,7 @@ class Claimer:
         if suspects is not None:
             suspects.on_change = self._distrust_view
         self._behind_breakers: list[ActiveLane] = []
+        self._unaccounted: tuple[list[Grant], list[Claim]] = ([], [])
         self._pool_settings = Pools(self.controls)
         self.queue = FairQueue(Tenants(self.controls).get)
         self.tally = Tally(Estimates(self._pool_settings.get))
@@ -117,10 +118,11 @@ class Claimer:
 
     async def take(self, free_slots: int) -> list[Claim]:
         """Claim up to so many jobs; none means that there is nothing for this worker now."""
+        self.account()
         if self._hinted and not self.queue and self._recent:
             self._hinted = False
             await self._control_view.refresh(CONTROLS_FRESH)
-            claims = await self._claim(self._recent_grants(free_slots))
+            claims = await self._claim_out_of_turn(self._recent_grants(free_slots))
             self._is_in_use = bool(claims)
             if claims:
                 return claims
@@ -133,6 +135,13 @@ class Claimer:
             await self._heed_hint()
         permitted = await self._claim_with_permits(free_slots) if self._behind_breakers else []
         return permitted or await self._claim_from_view(free_slots)
+
+    def account(self) -> None:
+        """Charge for what was taken out of turn; the next call of `take` does it at the latest."""
+        (grants, claims), self._unaccounted = self._unaccounted, ([], [])
+        if grants:
+            self.queue.charge(grants)
+            self._account(grants, claims)
 
     def _distrust_view(self) -> None:
         self._read_at = 0.0
@@ -188,7 +197,7 @@ class Claimer:
         elif self._is_in_use:  # more may come soon, and should not have to wait for this
             self._is_in_use = False
             await self._control_view.refresh(CONTROLS_FRESH / 2)
-        gated = has_gates(self.controls) or bool(self._suspects)
+        gated = self._has_gates()
         admitted = self.gate.admit(item for item in ours if not gated or self._passes(item.lane))
         self.queue.update(admitted.values())
         self._left_out = {active.lane.id for active in found} - admitted.keys() if len(admitted) < len(found) else set()
@@ -240,7 +249,9 @@ class Claimer:
     async def _claim_permitted(self, given: Permit, lanes: list[ActiveLane]) -> list[Claim]:
         """Charged as every claim is, but these lanes stay out of the view."""
         shares = spread(lanes, given.runs).items()
-        grants = [grant for lane, most in shares for grant in self.queue.grant([lane], most, self.tally.estimates.of)]
+        cost = self.tally.estimates.of
+        grants = [Grant(lane, most, 0.0, cost(lane.pool, lane.type)) for lane, most in shares]
+        self.queue.charge(grants)
         claims: list[Claim] = []
         try:
             claims = await self._pop(grants)
@@ -259,8 +270,12 @@ class Claimer:
             grouped.setdefault(names, []).append(active)
         return grouped
 
+    def _has_gates(self) -> bool:
+        """Whether any lane may be closed, for one reason or another."""
+        return has_gates(self.controls) or bool(self._suspects)
+
     def _is_open(self, lane: Lane) -> bool:
-        return self._passes(lane) and self.gate.is_open(lane)
+        return (not self._has_gates() or self._passes(lane)) and self.gate.is_open(lane)
 
     def _passes(self, lane: Lane) -> bool:
         """Whether nobody has closed it, and no breaker is in its way or about to be."""
@@ -289,6 +304,12 @@ class Claimer:
             claims = await self._pop(grants)
         finally:
             self._account(grants, claims)
+        return claims
+
+    async def _claim_out_of_turn(self, grants: list[Grant]) -> list[Claim]:
+        """The same for a quiet system, where a job should start before it is accounted for."""
+        claims = await self._pop(grants) if grants else []
+        self._unaccounted = (grants, claims)
         return claims
 
     async def _pop(self, grants: list[Grant]) -> list[Claim]:
@@ -359,11 +380,10 @@ class Claimer:
 
     def _recent_grants(self, free_slots: int) -> list[Grant]:
         lanes = [lane for lane, _ in self._recent.values() if self._is_open(lane)][-free_slots:]
-        if not lanes:
+        if not lanes or self._room():
             return []
-        if self._room():
-            return []
-        return self.queue.grant(lanes, max(1, free_slots // len(lanes)), self.tally.estimates.of)
+        each = max(1, free_slots // len(lanes))
+        return [Grant(lane, each, 0.0, self.tally.estimates.of(lane.pool, lane.type)) for lane in lanes]
 
 
 def _by_lane(claims: list[Claim]) -> dict[int, tuple[int, float]]:

@@ -214,15 +214,17 @@ class Worker:
                 self._eagerness.followed(bool(claims))
             if claims:
                 self.slots.admit(claims)
-                if len(claims) < wanted:  # nothing more waits, so these start before anybody looks again
+                if len(claims) < wanted:  # nothing more waits, so these start before anything else is done
                     await asyncio.sleep(0)
+                    self._claimer.account()
             elif self._claimer.is_held_back:
                 await _wait(self._freed, TICK)
             else:
                 poll, patience = self._settings.poll, self._claimer.gate.patience()
                 await _wait(self._news, min(poll * random.uniform(0.75, 1.25), patience * random.uniform(1.0, 1.2)))
-                if self._claimer.is_hinted and not self._claimer.gate.aside:
-                    await asyncio.sleep(self._eagerness.pause())
+                pause = self._eagerness.pause()
+                if pause and self._claimer.is_hinted and not self._claimer.gate.aside:
+                    await asyncio.sleep(pause)
 
     async def _capacity(self) -> int:
         """Free slots plus what will be free in moments; a few slots alone are not worth a claim while others run."""

@@ -47,3 +47,4 @@ async def _pass_on(connection: psycopg.AsyncConnection[object], on_wake: Callabl
         with heeding():
             notification = await anext(notifications)
         on_wake(notification.payload)
+        await asyncio.sleep(0)  # whoever is woken goes first
