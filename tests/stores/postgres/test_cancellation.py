@@ -1,8 +1,7 @@
 """A cancellation counts, whatever the driver or its pool makes of it."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any
 
 import psycopg
@@ -13,7 +12,7 @@ from fairlead.stores.postgres.store import PostgresStore
 
 pytestmark = pytest.mark.postgres
 
-Connect = Callable[[], AbstractAsyncContextManager[Any]]
+Connect = Callable[[], Awaitable[Any]]
 
 
 @pytest.fixture
@@ -33,8 +32,7 @@ class Deaf:
         self._error = error
         self.waits = asyncio.Event()
 
-    @asynccontextmanager
-    async def connection(self) -> AsyncIterator[Any]:
+    async def getconn(self) -> Any:
         """Wait until cancelled, and then fail or give a connection."""
         self.waits.set()
         try:
@@ -42,16 +40,15 @@ class Deaf:
         except asyncio.CancelledError:
             if self._error is not None:
                 raise self._error from None
-        async with self._connect() as connection:
-            yield connection
+        return await self._connect()
 
 
 @pytest.mark.parametrize("error", [None, psycopg.OperationalError("canceling statement")], ids=["result", "error"])
 async def test_a_cancellation_that_the_pool_swallows_still_ends_the_task(
     store: PostgresStore, monkeypatch: pytest.MonkeyPatch, error: Exception | None
 ) -> None:
-    pool = Deaf(store._pool.connection, error)
-    monkeypatch.setattr(store._pool, "connection", pool.connection)
+    pool = Deaf(store._pool.getconn, error)
+    monkeypatch.setattr(store._pool, "getconn", pool.getconn)
     task = asyncio.create_task(store.workers())
     await pool.waits.wait()
     task.cancel()
@@ -78,16 +75,16 @@ async def test_one_that_was_cancelled_before_can_still_use_the_store(store: Post
 async def test_a_deadline_of_the_caller_is_a_timeout_and_no_cancellation(
     store: PostgresStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(store._pool, "connection", Deaf(store._pool.connection, None).connection)
+    monkeypatch.setattr(store._pool, "getconn", Deaf(store._pool.getconn, None).getconn)
     with pytest.raises(TimeoutError):
         async with asyncio.timeout(0.05):
             await store.wake(["short"])
 
 
 async def test_an_error_without_a_cancellation_stays_one(store: PostgresStore, monkeypatch: pytest.MonkeyPatch) -> None:
-    def broken() -> AbstractAsyncContextManager[Any]:
+    async def broken() -> Any:
         raise psycopg.OperationalError("away")
 
-    monkeypatch.setattr(store._pool, "connection", broken)
+    monkeypatch.setattr(store._pool, "getconn", broken)
     with pytest.raises(StoreUnavailable):
         await store.wake(["short"])

@@ -82,15 +82,26 @@ class Pool(AsyncConnectionPool[psycopg.AsyncConnection[Any]]):
         super().__init__(conninfo, connection_class=Watched, **settings)
 
     @asynccontextmanager
-    async def connection(self, timeout: float | None = None) -> AsyncIterator[psycopg.AsyncConnection[Any]]:
-        """A connection; after a failover one to the former primary is closed, so that the next may find the new one."""
-        try:
-            async with super().connection(timeout) as connection:
+    async def lend(self) -> AsyncIterator[psycopg.AsyncConnection[Any]]:
+        """A connection for one call, within our deadline and with our errors.
+
+        After a failover one to the former primary is closed, so that the next may find the new one. All of this is in
+        one place, and without the pool's own context manager, since a call goes through it at each end.
+        """
+        with heeding(), translating():
+            async with asyncio.timeout(DEADLINE):
+                connection = await self._take()
                 try:
                     yield connection
                 except pg.ReadOnlySqlTransaction:
                     await connection.close()
                     raise
+                finally:
+                    await self.putconn(connection)
+
+    async def _take(self) -> psycopg.AsyncConnection[Any]:
+        try:
+            return await self.getconn()
         except PoolTimeout as error:
             raise self.why_none or error from None
 

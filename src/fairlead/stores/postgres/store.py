@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Collection, Iterable, Mapping, Sequence
-from contextlib import asynccontextmanager, suppress
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from typing import Any, TypeVar
 
 import psycopg
@@ -298,11 +298,8 @@ class PostgresStore(
             "clock": row[6],
         }
 
-    @asynccontextmanager
-    async def _connection(self) -> AsyncIterator[psycopg.AsyncConnection[Any]]:
-        with heeding(), translating():
-            async with asyncio.timeout(DEADLINE), self._pool.connection() as connection:
-                yield connection
+    def _connection(self) -> AbstractAsyncContextManager[psycopg.AsyncConnection[Any]]:
+        return self._pool.lend()
 
     async def _transact(self, make_script: Callable[[], Script[Value]]) -> Value:
         async with self._connection() as connection, connection.transaction():
