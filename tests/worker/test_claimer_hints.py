@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Sequence
 
+import psycopg
 import pytest
 
 import fairlead
@@ -229,7 +230,50 @@ async def test_a_claim_out_of_turn_that_fails_charges_nobody(monkeypatch: pytest
         assert charged(scene.claimer, "large") == before
 
 
+async def test_out_of_turn_what_was_claimed_before_is_not_passed_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """PostgreSQL's index keeps what was claimed until it is vacuumed."""
+    scene, asked = Scene(), list[Quota]()
+    async with scene.app:
+        await scene.begin(monkeypatch)
+        last = (await scene.claimer.take(40))[-1]
+        assert await scene.claimer.take(40) == []
+        store = await scene.app.store()
+        claim = store.claim
+
+        async def noted(quotas: Sequence[Quota], lease: Lease) -> list[Claim]:
+            asked.extend(quotas)
+            return await claim(quotas, lease)
+
+        monkeypatch.setattr(store, "claim", noted)
+        scene.now += 60
+        await scene.large.enqueue()
+        scene.claimer.hint()
+        assert len(await scene.claimer.take(40)) == 1
+        assert [quota.since for quota in asked] == [last.ready_at - claiming.LATE]
+
+
 def charged(claimer: Claimer, tenant: str) -> float:
     """Slot-seconds."""
     share = claimer.queue._account("short", tenant)
     return share.virtual * share.weight
+
+
+@pytest.mark.postgres
+async def test_a_job_that_is_older_than_what_was_claimed_last_is_found_at_once(postgres_url: str) -> None:
+    """Its transaction took long, or the clock was set back: a claim out of turn passes it, and the look after it does
+    not."""
+    app = fairlead.App(postgres_url)
+
+    @app.handler("work")
+    async def work() -> None: ...
+
+    async with app:
+        claimer = Claimer(await app.store(), OWNER, frozenset({"short"}), app.registry)
+        await work.enqueue()
+        assert len(await claimer.take(4)) == 1
+        assert await claimer.take(4) == []
+        old = await work.enqueue()
+        async with await psycopg.AsyncConnection.connect(postgres_url, autocommit=True) as connection:
+            await connection.execute("update job set ready_at = ready_at - interval '1 hour' where state = 'ready'")
+        claimer.hint()
+        assert [claim.id for claim in await claimer.take(4)] == [old.id]

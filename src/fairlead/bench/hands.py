@@ -11,6 +11,8 @@ from typing import Any, NamedTuple
 
 from fairlead.errors import StoreUnavailable
 
+LONGEST_ANSWER = 256 * 1024 * 1024  # bytes; one that tells of each job of a long run is a long line
+
 
 class Done(NamedTuple):
     """How many jobs a process moved, and from when to when, on the clock that all processes of a machine share."""
@@ -55,7 +57,8 @@ async def opened_hands(module: str, count: int) -> AsyncIterator[list[Hand]]:
     try:
         for _ in range(count):
             command = (sys.executable, "-m", module)
-            hands.append(Hand(await asyncio.create_subprocess_exec(*command, stdin=PIPE, stdout=PIPE)))
+            started = asyncio.create_subprocess_exec(*command, stdin=PIPE, stdout=PIPE, limit=LONGEST_ANSWER)
+            hands.append(Hand(await started))
         yield hands
     finally:
         for hand in hands:

@@ -9,7 +9,7 @@ hold at every moment, and what is reported afterwards is measured with the rule 
 """
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple
 
 from fairlead.core.tenancy import MOST_GUARANTEED, Standing, Tenant, group_standing
@@ -56,7 +56,7 @@ def effective_weights(counts: Mapping[Standing, int]) -> dict[Standing, float]:
     A standing that neither binds keeps its weight, so that parties coming and going change only what they must.
     """
     alike = [(standing, count) for standing, count in counts.items() if count > 0]
-    if all(standing.minimum <= 0 and standing.most >= 1 for standing, _ in alike) or len(alike) < 2:
+    if not depend_on_numbers([standing for standing, _ in alike]):
         return {standing: standing.weight for standing, _ in alike}
     shrink = _shrink(sum(standing.minimum * count for standing, count in alike))
     parties = [
@@ -67,6 +67,11 @@ def effective_weights(counts: Mapping[Standing, int]) -> dict[Standing, float]:
     if level <= 0:
         level = 1.0 / sum(party.weight for party in parties)
     return {standing: part / level / count for (standing, count), part in zip(alike, parts, strict=True)}
+
+
+def depend_on_numbers(standings: Collection[Standing]) -> bool:
+    """Whether the weights of these standings depend on how many parties of each are busy."""
+    return len(standings) > 1 and any(standing.minimum > 0 or standing.most < 1 for standing in standings)
 
 
 def _shrink(guaranteed: float) -> float:

@@ -26,7 +26,7 @@ from itertools import count
 from math import ceil
 from typing import NamedTuple
 
-from fairlead.core.entitlement import effective_weights
+from fairlead.core.entitlement import depend_on_numbers, effective_weights
 from fairlead.core.model import ActiveLane
 from fairlead.core.tenancy import Standing
 
@@ -74,6 +74,7 @@ class Share:
         "busy",
         "changed",
         "counts",
+        "fixed",
         "floor",
         "heap",
         "lanes",
@@ -114,6 +115,7 @@ class Share:
         self.counts: dict[Standing, int] = {}  # of the busy ones below
         self.below = 0  # how many they are
         self.weights: dict[Standing, float] = {}  # theirs; empty: to be found again
+        self.fixed = False  # they stay as they are, however many of each standing there are
         self.weight = standing.weight
         self.weighed: dict[Standing, float] | None = None  # the weights above that `weight` was taken from
 
@@ -143,13 +145,15 @@ class Share:
 
     def count(self, standing: Standing, change: int) -> None:
         """One more or one fewer below competes with this standing."""
-        number = self.counts.get(standing, 0) + change
+        before = self.counts.get(standing, 0)
+        number = before + change
         self.below += change
         if number:
             self.counts[standing] = number
         else:
             del self.counts[standing]
-        self.weights = {}
+        if not (self.fixed and before and number):
+            self.weights = {}
 
     def settle_floor(self) -> float:
         """The floor as of now."""
@@ -255,6 +259,7 @@ class Share:
             return
         if not self.parent.weights and self.parent.counts:
             self.parent.weights = effective_weights(self.parent.counts)
+            self.parent.fixed = not depend_on_numbers(self.parent.counts)
         self.weighed = self.parent.weights
         self.weight = self.weighed.get(self.standing, self.standing.weight)
 

@@ -379,11 +379,12 @@ class Claimer:
             del self._recent[next(iter(self._recent))]
 
     def _recent_grants(self, free_slots: int) -> list[Grant]:
-        lanes = [lane for lane, _ in self._recent.values() if self._is_open(lane)][-free_slots:]
+        """What is older than what they gave last was claimed, or is found by the next look."""
+        lanes = [active for active in self._recent.values() if self._is_open(active.lane)][-free_slots:]
         if not lanes or self._room():
             return []
-        each = max(1, free_slots // len(lanes))
-        return [Grant(lane, each, 0.0, self.tally.estimates.of(lane.pool, lane.type)) for lane in lanes]
+        each, cost = max(1, free_slots // len(lanes)), self.tally.estimates.of
+        return [Grant(lane, each, since - LATE, cost(lane.pool, lane.type)) for lane, since in lanes]
 
 
 def _by_lane(claims: list[Claim]) -> dict[int, tuple[int, float]]:
