@@ -2,7 +2,6 @@
 
 from collections.abc import Collection, Sequence
 
-import psycopg
 import pytest
 
 import fairlead
@@ -10,7 +9,6 @@ from fairlead.control.audit import Operator
 from fairlead.control.pauses import pause
 from fairlead.core.controls import Changed
 from fairlead.core.model import ActiveLane, Claim, Lease, Quota
-from fairlead.errors import StoreUnavailable
 from fairlead.worker import claimer as claiming
 from fairlead.worker.claimer import Claimer
 
@@ -190,90 +188,3 @@ async def test_controls_are_read_again_where_no_job_waits_for_it(monkeypatch: py
             assert await scene.claimer.take(40) == []
             assert await scene.claimer.take(40) == []
             assert read.pop() == "controls"
-
-
-async def test_what_is_taken_out_of_turn_is_charged_when_its_jobs_have_started(monkeypatch: pytest.MonkeyPatch) -> None:
-    scene = Scene()
-    async with scene.app:
-        await scene.begin(monkeypatch)
-        assert len(await scene.claimer.take(40)) == 34
-        assert await scene.claimer.take(40) == []
-        for account in (scene.claimer.account, lambda: None):  # the next look does it where nobody else has
-            before = charged(scene.claimer, "large")
-            await scene.large.enqueue()
-            scene.claimer.hint()
-            (claim,) = await scene.claimer.take(40)
-            assert charged(scene.claimer, "large") == before
-            account()
-            assert await scene.claimer.take(40) == []
-            cost = scene.claimer.tally.estimates.of("short", claim.lane.type)
-            assert charged(scene.claimer, "large") == pytest.approx(before + cost)
-
-
-async def test_a_claim_out_of_turn_that_fails_charges_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
-    scene = Scene()
-    async with scene.app:
-        await scene.begin(monkeypatch)
-        assert len(await scene.claimer.take(40)) == 34
-        assert await scene.claimer.take(40) == []
-        before = charged(scene.claimer, "large")
-
-        async def fail(quotas: Sequence[Quota], lease: Lease) -> list[Claim]:
-            raise StoreUnavailable("away")
-
-        with monkeypatch.context() as away:
-            away.setattr(await scene.app.store(), "claim", fail)
-            scene.claimer.hint()
-            with pytest.raises(StoreUnavailable):
-                await scene.claimer.take(40)
-        assert await scene.claimer.take(40) == []
-        assert charged(scene.claimer, "large") == before
-
-
-async def test_out_of_turn_what_was_claimed_before_is_not_passed_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    """PostgreSQL's index keeps what was claimed until it is vacuumed."""
-    scene, asked = Scene(), list[Quota]()
-    async with scene.app:
-        await scene.begin(monkeypatch)
-        last = (await scene.claimer.take(40))[-1]
-        assert await scene.claimer.take(40) == []
-        store = await scene.app.store()
-        claim = store.claim
-
-        async def noted(quotas: Sequence[Quota], lease: Lease) -> list[Claim]:
-            asked.extend(quotas)
-            return await claim(quotas, lease)
-
-        monkeypatch.setattr(store, "claim", noted)
-        scene.now += 60
-        await scene.large.enqueue()
-        scene.claimer.hint()
-        assert len(await scene.claimer.take(40)) == 1
-        assert [quota.since for quota in asked] == [last.ready_at - claiming.LATE]
-
-
-def charged(claimer: Claimer, tenant: str) -> float:
-    """Slot-seconds."""
-    share = claimer.queue._account("short", tenant)
-    return share.virtual * share.weight
-
-
-@pytest.mark.postgres
-async def test_a_job_that_is_older_than_what_was_claimed_last_is_found_at_once(postgres_url: str) -> None:
-    """Its transaction took long, or the clock was set back: a claim out of turn passes it, and the look after it does
-    not."""
-    app = fairlead.App(postgres_url)
-
-    @app.handler("work")
-    async def work() -> None: ...
-
-    async with app:
-        claimer = Claimer(await app.store(), OWNER, frozenset({"short"}), app.registry)
-        await work.enqueue()
-        assert len(await claimer.take(4)) == 1
-        assert await claimer.take(4) == []
-        old = await work.enqueue()
-        async with await psycopg.AsyncConnection.connect(postgres_url, autocommit=True) as connection:
-            await connection.execute("update job set ready_at = ready_at - interval '1 hour' where state = 'ready'")
-        claimer.hint()
-        assert [claim.id for claim in await claimer.take(4)] == [old.id]

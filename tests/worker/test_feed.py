@@ -1,5 +1,6 @@
 """The order in which a worker claims and starts."""
 
+import asyncio
 from collections.abc import Collection, Iterable
 
 import pytest
@@ -41,3 +42,23 @@ async def test_a_job_starts_before_its_worker_looks_for_more(monkeypatch: pytest
         await until(lambda: "looked" in happened[happened.index("started") :], "the look after it")
         began = happened.index("started")  # a late hint of the first one may have led to a look before
         assert happened[began : began + 3] == ["started", "charged", "looked"]
+
+
+async def test_a_job_that_fills_its_worker_is_charged_when_it_starts() -> None:
+    """And not when it ends, which may be hours later."""
+    app = fairlead.App("sqlite:///:memory:", poll="60s")
+    go_on = asyncio.Event()
+
+    @app.handler("work")
+    async def work(wait: bool) -> None:
+        if wait:
+            await go_on.wait()
+
+    async with app, app.worker(concurrency=1) as worker:
+        await (await work.enqueue(wait=False)).wait(10)
+        await until(lambda: not worker.slots.taken, "the end of the first")
+        job = await work.enqueue(wait=True)
+        await until(lambda: bool(worker.slots.running), "the start of the second")
+        await until(lambda: not worker._claimer.has_unaccounted, "its charge")
+        go_on.set()
+        await job.wait(10)

@@ -21,7 +21,7 @@ hint no sooner than nine times, and then as a whole; what is claimed meanwhile k
 import time
 import uuid
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 from fairlead.core.alike import only_lane
 from fairlead.core.estimates import Estimates
@@ -39,6 +39,7 @@ from fairlead.telemetry.events import Telemetry
 from fairlead.worker.breakers import Breakers, Permit, spread
 from fairlead.worker.controls import ControlView
 from fairlead.worker.limits import LimitGate
+from fairlead.worker.recent import MOST, RecentLanes
 from fairlead.worker.strays import Strays
 from fairlead.worker.suspects import Suspects
 
@@ -47,7 +48,6 @@ THRIFTY = 80  # times what a view cost, it is used before it is read again
 PATIENT = 9  # and as often where there is something new
 LATE = 0.03  # seconds; by so much later than others a job may be committed and is found after the next hint
 MANY = 500  # tenants with work, beyond which looking for others is no cheaper than looking at all
-RECENT = 16
 CONTROLS_FRESH = 1.0
 LONG = 1.0  # seconds; what will probably take so long is told to the other workers at once
 NOTHING = (0, 0.0)
@@ -81,7 +81,7 @@ class Claimer:
         self._glanced_for = 0.0
         self._look_back = 0.0  # seconds before what was claimed last, for jobs that were committed late
         self._left_out: set[int] = set()  # lanes that had work at the last look, none of which is to be claimed
-        self._recent: dict[int, ActiveLane] = {}
+        self._recent = RecentLanes()
         self._hinted = False
         self._has_guessed = False  # which lanes the last hint was about
         self._is_in_use = False  # jobs came after the last hint, and were claimed at once
@@ -103,6 +103,11 @@ class Claimer:
         self.is_held_back = False  # there is work that waits for room in its pool, not for a slot
 
     @property
+    def has_unaccounted(self) -> bool:
+        """Whether jobs were taken out of turn that nobody was charged for."""
+        return bool(self._unaccounted[1])
+
+    @property
     def is_hinted(self) -> bool:
         """Whether there was a hint since the last look."""
         return self._hinted
@@ -119,7 +124,7 @@ class Claimer:
     async def take(self, free_slots: int) -> list[Claim]:
         """Claim up to so many jobs; none means that there is nothing for this worker now."""
         self.account()
-        if self._hinted and not self.queue and self._recent:
+        if self._hinted and not self.queue and self._recent.may_go_first():
             self._hinted = False
             await self._control_view.refresh(CONTROLS_FRESH)
             claims = await self._claim_out_of_turn(self._recent_grants(free_slots))
@@ -139,7 +144,7 @@ class Claimer:
     def account(self) -> None:
         """Charge for what was taken out of turn; the next call of `take` does it at the latest."""
         (grants, claims), self._unaccounted = self._unaccounted, ([], [])
-        if grants:
+        if claims:
             self.queue.charge(grants)
             self._account(grants, claims)
 
@@ -162,7 +167,7 @@ class Claimer:
     def _guess(self) -> None:
         """Those that had work lately may have some again; one that has not costs a claim little."""
         self._has_guessed = True
-        for active in self._recent.values():
+        for active in self._recent:
             if self._is_open(active.lane):
                 self.queue.expect(active)
 
@@ -171,17 +176,17 @@ class Claimer:
         claims: list[Claim] = []
         self.is_held_back = False
         while self.queue and not claims:
-            grants = self.queue.allocate(free_slots, self.tally.estimates.of, self._room())
+            grants = self.queue.allocate(free_slots, self.tally.estimates.of, self._room(self.queue.pools()))
             self.is_held_back = not grants
             if not grants:
                 break
             claims = await self._claim(grants)
         return claims
 
-    def _room(self) -> dict[str, int]:
-        """How many more jobs of a pool this worker may take, for those pools that have such a limit."""
+    def _room(self, pools: Iterable[str]) -> dict[str, int]:
+        """How many more jobs of a pool this worker may take, for those of the pools that have such a limit."""
         room = {}
-        for pool in self.queue.pools():
+        for pool in pools:
             most = self._pool_settings.get(pool).room(alone=len(self._pools) == 1)
             if most is not None:
                 room[pool] = most - self._in_hand(pool)
@@ -189,6 +194,7 @@ class Claimer:
 
     async def _look(self) -> None:
         self._hinted = False
+        self._recent.looked()
         began = time.monotonic()
         found = await self._store.active_lanes()
         ours = [active for active in found if self._is_ours(active.lane)]
@@ -309,7 +315,8 @@ class Claimer:
     async def _claim_out_of_turn(self, grants: list[Grant]) -> list[Claim]:
         """The same for a quiet system, where a job should start before it is accounted for."""
         claims = await self._pop(grants) if grants else []
-        self._unaccounted = (grants, claims)
+        if claims:
+            self._unaccounted = (grants, claims)
         return claims
 
     async def _pop(self, grants: list[Grant]) -> list[Claim]:
@@ -367,21 +374,13 @@ class Claimer:
         guesses = self.tally.guessed  # wait for the next exchange: they are mostly too long, and soon put right
         if claims and any(grant.cost >= LONG and grant.lane.type not in guesses for grant in grants):
             self.on_long_jobs()
-        lately = [(grant.lane, taken[grant.lane.id][1]) for grant in grants[-RECENT:] if grant.lane.id in taken]
-        self._remember([ActiveLane(lane, last) for lane, last in lately])
-
-    def _remember(self, lanes: list[ActiveLane]) -> None:
-        """These had work lately."""
-        for active in lanes:
-            self._recent.pop(active.lane.id, None)
-            self._recent[active.lane.id] = active
-        while len(self._recent) > RECENT:
-            del self._recent[next(iter(self._recent))]
+        lately = [(grant.lane, taken[grant.lane.id][1]) for grant in grants[-MOST:] if grant.lane.id in taken]
+        self._recent.remember(ActiveLane(lane, last) for lane, last in lately)
 
     def _recent_grants(self, free_slots: int) -> list[Grant]:
         """What is older than what they gave last was claimed, or is found by the next look."""
-        lanes = [active for active in self._recent.values() if self._is_open(active.lane)][-free_slots:]
-        if not lanes or self._room():
+        lanes = [active for active in self._recent if self._is_open(active.lane)][-free_slots:]
+        if not lanes or self._room({active.lane.pool for active in lanes}):
             return []
         each, cost = max(1, free_slots // len(lanes)), self.tally.estimates.of
         return [Grant(lane, each, since - LATE, cost(lane.pool, lane.type)) for lane, since in lanes]

@@ -214,7 +214,7 @@ class Worker:
                 self._eagerness.followed(bool(claims))
             if claims:
                 self.slots.admit(claims)
-                if len(claims) < wanted:  # nothing more waits, so these start before anything else is done
+                if len(claims) < wanted or self._claimer.has_unaccounted:  # these start before anything else is done
                     await asyncio.sleep(0)
                     self._claimer.account()
             elif self._claimer.is_held_back:

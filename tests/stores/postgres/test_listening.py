@@ -1,12 +1,14 @@
-"""The order in which a notification is passed on."""
+"""How notifications are passed on."""
 
 import asyncio
 from collections.abc import AsyncIterator
 from typing import Any
 
 import psycopg
+import pytest
 
 from fairlead.stores.postgres import listening
+from fairlead.stores.postgres.connection import conninfo
 
 
 class Heard:
@@ -38,3 +40,27 @@ async def test_whoever_is_woken_goes_first() -> None:
     tasks[1].cancel()
     await asyncio.gather(*tasks, return_exceptions=True)
     assert happened == ["works", "waits again"]
+
+
+@pytest.mark.postgres
+async def test_one_that_is_cancelled_by_whoever_it_woke_ends(postgres_url: str) -> None:
+    """The driver's notifications have the connection's lock, for which its end would wait."""
+    heard, woken = asyncio.Event(), asyncio.Event()
+
+    def on_wake(hint: str) -> None:
+        (woken if hint else heard).set()
+
+    async def stop() -> None:
+        await woken.wait()
+        listener.cancel()
+
+    listener = asyncio.create_task(listening.listen(conninfo(postgres_url), on_wake))
+    stopping = asyncio.create_task(stop())
+    await heard.wait()
+    async with await psycopg.AsyncConnection.connect(postgres_url, autocommit=True) as connection:
+        await connection.execute("select pg_notify(%s, 'short')", [listening.CHANNEL])
+    await asyncio.wait([stopping, listener], timeout=10)
+    ended = listener.done()
+    listener.cancel()  # once more, should it hang
+    await asyncio.gather(listener, return_exceptions=True)
+    assert ended

@@ -4,6 +4,7 @@ import asyncio
 import logging
 import random
 from collections.abc import Callable
+from contextlib import aclosing
 
 import psycopg
 
@@ -42,9 +43,9 @@ async def listen(conninfo: str, on_wake: Callable[[str], None], through_pooler: 
 
 
 async def _pass_on(connection: psycopg.AsyncConnection[object], on_wake: Callable[[str], None]) -> None:
-    notifications = connection.notifies()
-    while True:
-        with heeding():
-            notification = await anext(notifications)
-        on_wake(notification.payload)
-        await asyncio.sleep(0)  # whoever is woken goes first
+    async with aclosing(connection.notifies()) as notifications:  # which has the connection's lock until it is closed
+        while True:
+            with heeding():
+                notification = await anext(notifications)
+            on_wake(notification.payload)
+            await asyncio.sleep(0)  # whoever is woken goes first
