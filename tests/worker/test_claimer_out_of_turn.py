@@ -158,6 +158,23 @@ async def test_a_pool_that_has_no_room_gets_nothing() -> None:
         assert scene.claimer.is_held_back
 
 
+async def test_a_pool_gets_as_much_as_it_has_room_for_and_others_are_not_kept_from_theirs() -> None:
+    scene = Scene()
+    async with scene.app:
+        await scene.begin()
+        await scene.other.enqueue()
+        scene.claimer.hint()
+        assert len(await scene.claimer.take(40)) == 1
+        assert await scene.claimer.take(40) == []
+        scene.in_hand = 5
+        await scene.other.enqueue_many([{}] * 20)
+        await scene.a.enqueue()
+        scene.claimer.hint()
+        claims = await scene.claimer.take(40)
+        assert scene.claimer.has_unaccounted
+        assert sorted(claim.lane.pool for claim in claims) == ["medium"] * 3 + ["short"]
+
+
 async def test_where_hints_never_end_there_is_a_look_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     scene = Scene()
     async with scene.app:

@@ -185,12 +185,8 @@ class Claimer:
 
     def _room(self, pools: Iterable[str]) -> dict[str, int]:
         """How many more jobs of a pool this worker may take, for those of the pools that have such a limit."""
-        room = {}
-        for pool in pools:
-            most = self._pool_settings.get(pool).room(alone=len(self._pools) == 1)
-            if most is not None:
-                room[pool] = most - self._in_hand(pool)
-        return room
+        alone, get = len(self._pools) == 1, self._pool_settings.get
+        return {pool: most - self._in_hand(pool) for pool in pools if (most := get(pool).room(alone)) is not None}
 
     async def _look(self) -> None:
         self._hinted = False
@@ -254,8 +250,7 @@ class Claimer:
 
     async def _claim_permitted(self, given: Permit, lanes: list[ActiveLane]) -> list[Claim]:
         """Charged as every claim is, but these lanes stay out of the view."""
-        shares = spread(lanes, given.runs).items()
-        cost = self.tally.estimates.of
+        shares, cost = spread(lanes, given.runs).items(), self.tally.estimates.of
         grants = [Grant(lane, most, 0.0, cost(lane.pool, lane.type)) for lane, most in shares]
         self.queue.charge(grants)
         claims: list[Claim] = []
@@ -380,10 +375,13 @@ class Claimer:
     def _recent_grants(self, free_slots: int) -> list[Grant]:
         """What is older than what they gave last was claimed, or is found by the next look."""
         lanes = [active for active in self._recent if self._is_open(active.lane)][-free_slots:]
-        if not lanes or self._room({active.lane.pool for active in lanes}):
-            return []
-        each, cost = max(1, free_slots // len(lanes)), self.tally.estimates.of
-        return [Grant(lane, each, since - LATE, cost(lane.pool, lane.type)) for lane, since in lanes]
+        room, cost, grants = self._room({active.lane.pool for active in lanes}), self.tally.estimates.of, []
+        for lane, since in lanes:
+            left = room.get(lane.pool, free_slots)
+            if (most := min(left, max(1, free_slots // len(lanes)))) > 0:
+                room[lane.pool] = left - most
+                grants.append(Grant(lane, most, since - LATE, cost(lane.pool, lane.type)))
+        return grants
 
 
 def _by_lane(claims: list[Claim]) -> dict[int, tuple[int, float]]:
