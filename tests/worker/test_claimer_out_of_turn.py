@@ -41,6 +41,13 @@ class Scene:
         assert await self.claimer.take(40) == []
         return last
 
+    async def learn_other(self) -> None:
+        """Let it know the lane of a pool that bounds how many jobs a worker has."""
+        await self.other.enqueue()
+        self.claimer.hint()
+        assert len(await self.claimer.take(40)) == 1
+        assert await self.claimer.take(40) == []
+
     def charged(self) -> float:
         """Slot-seconds of tenant `a`."""
         share = self.claimer.queue._account("short", "a")
@@ -147,10 +154,7 @@ async def test_a_pool_that_has_no_room_gets_nothing() -> None:
     scene = Scene()
     async with scene.app:
         await scene.begin()
-        await scene.other.enqueue()
-        scene.claimer.hint()
-        assert len(await scene.claimer.take(40)) == 1
-        assert await scene.claimer.take(40) == []
+        await scene.learn_other()
         scene.in_hand = 1_000
         await scene.other.enqueue()
         scene.claimer.hint()
@@ -162,10 +166,7 @@ async def test_a_pool_gets_as_much_as_it_has_room_for_and_others_are_not_kept_fr
     scene = Scene()
     async with scene.app:
         await scene.begin()
-        await scene.other.enqueue()
-        scene.claimer.hint()
-        assert len(await scene.claimer.take(40)) == 1
-        assert await scene.claimer.take(40) == []
+        await scene.learn_other()
         scene.in_hand = 5
         await scene.other.enqueue_many([{}] * 20)
         await scene.a.enqueue()

@@ -25,7 +25,7 @@ from collections.abc import Callable, Iterable, Mapping
 
 from fairlead.core.alike import only_lane
 from fairlead.core.estimates import Estimates
-from fairlead.core.fairshare import FairQueue, Grant
+from fairlead.core.fairshare import FairQueue, Grant, out_of_turn
 from fairlead.core.gates import has_gates, limiting, why_closed
 from fairlead.core.limits import LIMIT
 from fairlead.core.model import ActiveLane, Claim, Lane, Lease, Quota
@@ -374,14 +374,10 @@ class Claimer:
 
     def _recent_grants(self, free_slots: int) -> list[Grant]:
         """What is older than what they gave last was claimed, or is found by the next look."""
-        lanes = [active for active in self._recent if self._is_open(active.lane)][-free_slots:]
-        room, cost, grants = self._room({active.lane.pool for active in lanes}), self.tally.estimates.of, []
-        for lane, since in lanes:
-            left = room.get(lane.pool, free_slots)
-            if (most := min(left, max(1, free_slots // len(lanes)))) > 0:
-                room[lane.pool] = left - most
-                grants.append(Grant(lane, most, since - LATE, cost(lane.pool, lane.type)))
-        return grants
+        lanes = [ActiveLane(lane, since - LATE) for lane, since in self._recent if self._is_open(lane)]
+        return out_of_turn(
+            lanes, free_slots, self.tally.estimates.of, self._room({active.lane.pool for active in lanes})
+        )
 
 
 def _by_lane(claims: list[Claim]) -> dict[int, tuple[int, float]]:
