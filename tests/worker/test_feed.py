@@ -35,13 +35,13 @@ async def test_a_job_starts_before_its_worker_looks_for_more(monkeypatch: pytest
         charge = FairQueue.charge
         monkeypatch.setattr(FairQueue, "charge", charged)
         monkeypatch.setattr(store, "active_lanes", noted)
-        await (await work.enqueue()).wait(10)
-        await until(lambda: "looked" in happened[happened.index("started") :], "the look after it")
-        happened.clear()
-        await (await work.enqueue()).wait(10)
-        await until(lambda: "looked" in happened[happened.index("started") :], "the look after it")
-        began = happened.index("started")  # a late hint of the first one may have led to a look before
-        assert happened[began : began + 3] == ["started", "charged", "looked"]
+        for _ in range(20):  # a look may be under way just then, and find it
+            happened.clear()
+            await (await work.enqueue()).wait(10)
+            await until(lambda: "looked" in happened[happened.index("started") :], "the look after it")
+            if "charged" in happened:
+                break
+        assert happened[happened.index("started") :][:3] == ["started", "charged", "looked"]
 
 
 async def test_a_job_that_fills_its_worker_is_charged_when_it_starts() -> None:
