@@ -1,7 +1,7 @@
 """What each tenant is entitled to."""
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from fairlead.core.entitlement import Bounds, effective_weights, entitled, fill, jain
@@ -21,6 +21,7 @@ demands = st.lists(st.tuples(tenants, amounts), min_size=1, max_size=12)
 
 
 @given(parties=st.lists(bounds, min_size=1, max_size=12), extra=st.floats(0, 5000))
+@example(parties=[Bounds(1.0, 0.0, 1.0), Bounds(2.0, 0.0, 5e-324)], extra=1.0)  # full at the level at which it begins
 def test_filling_uses_everything_within_the_bounds(parties: list[Bounds], extra: float) -> None:
     capacity = sum(party.low for party in parties) + extra
     parts, _ = fill(capacity, parties)

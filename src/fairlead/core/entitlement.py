@@ -40,7 +40,7 @@ def _level(capacity: float, parties: Sequence[Bounds]) -> float:
         if party.low < party.high:
             turns.append((party.low / party.weight, party.weight))
             turns.append((party.high / party.weight, -party.weight))
-    turns.sort()
+    turns.sort(key=lambda turn: (turn[0], -turn[1]))  # at one level, who begins comes before who is full
     level = floating = 0.0
     for at, change in turns:
         step = floating * (at - level)
