@@ -1,9 +1,15 @@
 """What the tests of the SQLite store share."""
 
+import shutil
 import time
+from pathlib import Path
+
+import apsw
+import pytest
 
 from fairlead.core.ids import make_ids
 from fairlead.core.model import Lane, NewJob, Priority, Unique
+from fairlead.stores.sqlite import migrate as migrating
 
 LANE = Lane("short", "acme", "mail", Priority.DEFAULT, 1)
 
@@ -11,3 +17,21 @@ LANE = Lane("short", "acme", "mail", Priority.DEFAULT, 1)
 def new_jobs(count: int, payload: str = "{}", lane: Lane = LANE, unique: Unique | None = None) -> list[NewJob]:
     """Jobs that are ready at once."""
     return [NewJob(job_id, lane, payload, unique=unique) for job_id in make_ids(count, time.time())]
+
+
+def make_old(path: Path, version: int, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A database as an earlier version made it, with a lane."""
+    older = folder / "migrations"
+    shutil.copytree(migrating.MIGRATIONS, older)
+    for script in older.glob("*.sql"):
+        if int(script.name[:4]) > version:
+            script.unlink()
+    with monkeypatch.context() as patch:
+        patch.setattr(migrating, "MIGRATIONS", older)
+        connection = apsw.Connection(str(path))
+        migrating.apply_missing(connection, 1.0)
+        connection.execute(
+            "insert into lane (id, pool, tenant, type, priority, version, limits) values (?, ?, ?, ?, ?, ?, ?)",
+            (LANE.id, LANE.pool, LANE.tenant, LANE.type, int(LANE.priority), LANE.version, LANE.limits),
+        )
+        connection.close()

@@ -1,6 +1,5 @@
 """Claims as rows of their own, to which the numbers in jobs refer."""
 
-import shutil
 import uuid
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import replace
@@ -12,11 +11,10 @@ import pytest
 
 from fairlead.core.model import Claim, Ending, Hold, Lease, Quota, Settlement, WorkerInfo
 from fairlead.core.states import State
-from fairlead.stores.sqlite import migrate as migrating
 from fairlead.stores.sqlite import verbs
 from fairlead.stores.sqlite.migrate import migrate
 from fairlead.stores.sqlite.store import SqliteStore
-from tests.stores.sqlite.support import LANE, new_jobs
+from tests.stores.sqlite.support import LANE, make_old, new_jobs
 
 BEFORE = 18  # the last schema in which each job named its owner and its lease
 
@@ -99,10 +97,10 @@ async def test_jobs_that_lie_apart_are_found_by_their_claim(store: SqliteStore) 
     assert use.running == {LANE: 2, others: 3}
 
 
-async def test_a_place_that_is_used_again_is_of_the_claim_that_its_job_names(store: SqliteStore, path: Path) -> None:
+async def test_a_place_within_another_claim_is_of_the_claim_that_its_job_names(store: SqliteStore, path: Path) -> None:
     first, *others = await take(store, 3)
-    await store.settle(ended(others, State.SUCCEEDED, Ending.SUCCEEDED))
-    theirs = await take(store, 2)
+    await store.settle(ended(others, State.READY, Ending.RELEASED))
+    theirs = await store.claim([Quota(LANE.id, 2)], Lease(str(uuid.uuid4()), str(uuid.uuid4())))
     assert [item.place for item in theirs] == [item.place for item in others]
     assert {held.id for held in await store.claimed_under([first.lease])} == {first.id}
     assert {held.id for held in await store.claimed_under([theirs[0].lease])} == {item.id for item in theirs}
@@ -175,7 +173,7 @@ async def test_jobs_that_run_while_the_schema_changes_stay_their_owners(
 ) -> None:
     owner, lease = str(uuid.uuid4()), str(uuid.uuid4())
     running, waiting, lost = (job.id for job in new_jobs(3))
-    _make_old(path, tmp_path, monkeypatch)
+    make_old(path, BEFORE, tmp_path, monkeypatch)
     connection = apsw.Connection(str(path))
     odd = (lost, "running", (None, None))  # by none of our versions, but it must not be in the way of all others
     for job_id, state, held in ((running, "running", (owner, lease)), (waiting, "ready", (None, None)), odd):
@@ -201,21 +199,3 @@ async def test_jobs_that_run_while_the_schema_changes_stay_their_owners(
         assert {claim.id for claim in claims} == {waiting, lost}
     finally:
         await store.close()
-
-
-def _make_old(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A database as an earlier version made it."""
-    older = tmp_path / "migrations"
-    shutil.copytree(migrating.MIGRATIONS, older)
-    for script in older.glob("*.sql"):
-        if int(script.name[:4]) > BEFORE:
-            script.unlink()
-    with monkeypatch.context() as patch:
-        patch.setattr(migrating, "MIGRATIONS", older)
-        connection = apsw.Connection(str(path))
-        migrating.apply_missing(connection, 1.0)
-        connection.execute(
-            "insert into lane (id, pool, tenant, type, priority, version, limits) values (?, ?, ?, ?, ?, ?, ?)",
-            (LANE.id, LANE.pool, LANE.tenant, LANE.type, int(LANE.priority), LANE.version, LANE.limits),
-        )
-        connection.close()

@@ -10,11 +10,11 @@ from fairlead.stores.sqlite.connection import query
 from fairlead.stores.sqlite.migrate import apply_missing
 
 HOT = [
-    "active_lanes", "claim", "pick", "settle_succeeded", "held_succeeded", "remove_succeeded",
-    "settle_plain", "held_plain", "remove_plain", "insert_plain", "insert_one", "held",
+    "active_lanes", "claim", "pick", "settle_succeeded", "settled_succeeded",
+    "settle_plain", "settled_plain", "insert_plain", "insert_one", "held",
     "insert_jobs", "lost", "promote", "prunable", "prune_attempts",
     "prune_history", "read_attempts", "read_many", "read_keys", "read_lanes", "renew", "reserve_keys", "settle_finish",
-    "settle_note", "settle_remove", "settle_return", "take_over_keys", "withdraw_finished", "list_jobs", "forget_keys",
+    "settle_note", "settle_return", "take_over_keys", "revive", "list_jobs", "forget_keys",
     "forgettable", "due", "due_lanes", "late", "promote_lanes", "read_ended", "begin_claim", "read_claimed",
     "claimed_under", "forget_claims", "cancel_requests", "count_down", "narrow_claims", "count_running", "holders",
 ]  # fmt: skip

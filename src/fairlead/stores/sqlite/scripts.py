@@ -27,10 +27,7 @@ def _perform(connection: apsw.Connection, step: Step | Ask | Settle, now: float)
     if isinstance(step, Settle):
         return [(job_id,) for job_id in settle(step.settlements, expired_only=False)(connection, now)]
     batch = [step.parameters] if isinstance(step, Ask) else step.rows
-    found = execute(connection, step.query, [_plain(row) for row in batch], now)
-    if step.query == "revive":  # what is one statement on PostgreSQL is two here, in one transaction
-        execute(connection, "revive_remove", [{"id": row[0]} for row in found], now)
-    return found
+    return execute(connection, step.query, [_plain(row) for row in batch], now)
 
 
 def _plain(row: dict[str, Any]) -> dict[str, Any]:

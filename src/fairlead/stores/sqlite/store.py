@@ -31,7 +31,7 @@ from fairlead.stores.dead_letters import DeadLetterVerbs
 from fairlead.stores.health import HealthVerbs
 from fairlead.stores.lanes import distinct_lanes
 from fairlead.stores.limits import LimitVerbs
-from fairlead.stores.records import RecordVerbs, Rows
+from fairlead.stores.records import Rows
 from fairlead.stores.samples import SampleVerbs
 from fairlead.stores.schedules import ScheduleVerbs
 from fairlead.stores.shares import ShareVerbs
@@ -40,6 +40,7 @@ from fairlead.stores.sqlite.address import parse
 from fairlead.stores.sqlite.connection import query
 from fairlead.stores.sqlite.database import Database
 from fairlead.stores.sqlite.leasebook import SqliteLeaseBook
+from fairlead.stores.sqlite.listing import ListingVerbs
 from fairlead.stores.sqlite.migrate import apply_missing, check_schema
 from fairlead.stores.sqlite.scripts import scripted
 from fairlead.stores.sqlite.wakeups import LocalWakeups, SocketWakeups
@@ -52,7 +53,7 @@ Value = TypeVar("Value")
 
 
 class SqliteStore(
-    RecordVerbs,
+    ListingVerbs,
     DeadLetterVerbs,
     CancelVerbs,
     ControlVerbs,
@@ -100,7 +101,7 @@ class SqliteStore(
 
     async def enqueue(self, jobs: Sequence[NewJob], again: bool = False, wake: Collection[str] = ()) -> list[Enqueued]:
         """Store the jobs in one transaction, and hint when it is committed."""
-        return await self._enqueue(distinct_lanes(jobs), lambda lanes: verbs.enqueue(jobs, lanes, again), wake)
+        return await self._enqueue(distinct_lanes(jobs), lambda lanes: verbs.enqueue(jobs, lanes), wake)
 
     async def enqueue_plain(self, batch: PlainBatch, wake: Collection[str] = ()) -> None:
         """The same for many jobs that nothing is special about."""
@@ -109,7 +110,7 @@ class SqliteStore(
     def enqueue_now(self, jobs: Sequence[NewJob], wake: Collection[str] = ()) -> list[Enqueued]:
         """Store the jobs in one transaction, on the calling thread where nobody else writes."""
         new = self._lanes.new_among(distinct_lanes(jobs))
-        answers = self._database.call(verbs.enqueue(jobs, new, again=False))
+        answers = self._database.call(verbs.enqueue(jobs, new))
         if new:
             self._lanes.add(new)
         if wake:

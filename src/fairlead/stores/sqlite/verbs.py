@@ -51,11 +51,12 @@ def each(name: str, batch: Sequence[dict[str, Any]]) -> Callable[[apsw.Connectio
     return lambda connection, now: execute(connection, name, batch, now)
 
 
-def enqueue(
-    jobs: Sequence[NewJob], lanes: Sequence[Lane], again: bool
-) -> Callable[[apsw.Connection, float], list[Enqueued]]:
-    """A work that stores jobs, and before them the lanes that may be new."""
-    if not again and all(job.is_plain for job in jobs):
+def enqueue(jobs: Sequence[NewJob], lanes: Sequence[Lane]) -> Callable[[apsw.Connection, float], list[Enqueued]]:
+    """A work that stores jobs, and before them the lanes that may be new.
+
+    One that was stored before is left as it is, live or finished: no statement has to take it back.
+    """
+    if all(job.is_plain for job in jobs):
         insert = _insert_plain([(job.id, job.lane.id, job.payload) for job in jobs], lanes)
         answers = [Enqueued(job.id, False) for job in jobs]
         return lambda connection, now: insert(connection, now) or answers
@@ -66,7 +67,7 @@ def enqueue(
 
         if lanes:
             drive(ensure_lanes(lanes), perform)
-        return drive(enqueue_script(jobs, again), perform)
+        return drive(enqueue_script(jobs), perform)
 
     return work
 
@@ -148,7 +149,9 @@ def settle(settlements: Sequence[Settlement], expired_only: bool) -> Callable[[a
     succeeded, others = rows.split_succeeded(settlements) if not expired_only else ({}, settlements)
     batches = [_success(Lease(*lease), list(items.values())) for lease, items in succeeded.items()]
     followed = {item.id for item in others if is_followed(item)}
-    batch = [(_finish if item.state in FINAL else _return, rows.settlement_row(item)) for item in others]
+    batch = [
+        ("settle_finish" if item.state in FINAL else "settle_return", rows.settlement_row(item)) for item in others
+    ]
 
     def work(connection: apsw.Connection, now: float) -> list[str]:
         def changes(name: str, row: dict[str, Any]) -> bool:
@@ -159,7 +162,7 @@ def settle(settlements: Sequence[Settlement], expired_only: bool) -> Callable[[a
         settled = _settle_succeeded(connection, batches, now, ended)
         for _, row in batch:
             row.update(shard=SHARD, now=now, expired_only=expired_only)
-        applied = [row for apply, row in batch if apply(changes, row)]
+        applied = [row for name, row in batch if _apply(changes, name, row)]
         _follow(connection, [row["id"] for row in applied if row["id"] in followed], now)
         ended.update((row["held_owner"], row["held_lease"]) for row in applied if row["held_lease"] is not None)
         _end_claims(connection, ended, now)
@@ -212,33 +215,30 @@ def _end_claims(connection: apsw.Connection, ended: Mapping[tuple[str, str], int
 def _settle_succeeded(
     connection: apsw.Connection, batches: Sequence[Success], now: float, ended: Counter[tuple[str, str]]
 ) -> list[str]:
-    """Move to the history what is still held, and count it by claims; returns the ids."""
+    """End what is still held, and count it by claims; returns the ids."""
     settled: list[str] = []
     for kind, given, ids in batches:
         execute(connection, f"settle_{kind}", [given], now)
-        if connection.changes() < len(ids):
-            ((held,),) = execute(connection, f"held_{kind}", [given], now)
-            ids = from_json(held)
-        execute(connection, f"remove_{kind}", [given], now)
+        changed = connection.changes()
+        if not changed:
+            continue
+        if changed < len(ids):
+            ((found,),) = execute(connection, f"settled_{kind}", [given], now)
+            ids = from_json(found)
         ended[given["owner"], given["lease"]] += len(ids)
         settled += ids
     return settled
 
 
-def _finish(changes: Callable[[str, dict[str, Any]], bool], row: dict[str, Any]) -> bool:
-    """Move a job to the history, unless its hold is gone."""
-    if not changes("settle_finish", row):
-        return False
-    if row["recorded"]:
-        changes("settle_note", row)
-    return changes("settle_remove", row)
+def _statement(settlement: Settlement) -> str:
+    return "settle_finish" if settlement.state in FINAL else "settle_return"
 
 
-def _return(changes: Callable[[str, dict[str, Any]], bool], row: dict[str, Any]) -> bool:
-    """Let a live job wait again, unless its hold is gone."""
+def _apply(changes: Callable[[str, dict[str, Any]], bool], name: str, row: dict[str, Any]) -> bool:
+    """End a job, or let it wait again, unless its hold is gone; the attempt is written down while it holds."""
     if row["recorded"]:
         changes("settle_note", row)
-    return changes("settle_return", row)
+    return changes(name, row)
 
 
 def prune(prunable: Rows) -> Callable[[apsw.Connection, float], int]:

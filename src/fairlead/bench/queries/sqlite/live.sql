@@ -1,1 +1,1 @@
-select count(*) from job
+select count(*) from live

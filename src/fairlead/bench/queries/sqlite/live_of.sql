@@ -1,1 +1,5 @@
-select count(*) from job join lane on lane.id = job.lane where lane.type = :type
+select count(*)
+from live
+cross join job on job.place = live.place
+cross join lane on lane.id = job.lane
+where lane.type = :type

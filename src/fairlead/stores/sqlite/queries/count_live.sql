@@ -1,6 +1,8 @@
 select job.state, count(*)
-from job join lane on lane.id = job.lane
-where job.shard = :shard
+from live
+cross join job on job.place = live.place
+cross join lane on lane.id = job.lane
+where live.shard = :shard
     and (:states is null or job.state in (select value from json_each(:states)))
     and (:key is null or job.unique_key = :key)
     and (:type is null or lane.type = :type)

@@ -3,10 +3,12 @@ select
     job.id, job.lane, job.attempt, job.crashes, :now - job.created_at,
     job.state, job.fence, claim.owner, claim.lease,
     job.cancel_by, job.cancel_reason, job.cancel_grace, job.options
-from job cross join lane on lane.id = job.lane
+from job indexed by job_id
+cross join lane on lane.id = job.lane
 left join claim on claim.id = job.claim
 where job.shard = :shard
     and job.id < coalesce(:cursor, '~')
+    and job.finished_at is null
     and (:states is null or job.state in (select value from json_each(:states)))
     and (:key is null or job.unique_key = :key)
     and (:type is null or lane.type = :type)

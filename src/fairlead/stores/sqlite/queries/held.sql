@@ -3,4 +3,4 @@ select
     job.state, job.fence, claim.owner, claim.lease,
     job.cancel_by, job.cancel_reason, job.cancel_grace, job.options
 from job left join claim on claim.id = job.claim
-where job.id = :id and job.shard = :shard
+where job.id = :id and job.shard = :shard and job.finished_at is null

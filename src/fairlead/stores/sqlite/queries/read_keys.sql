@@ -4,7 +4,7 @@ select
     held.key,
     held.job_id,
     case
-        when held.scope = 'active' then not exists (select 1 from job where job.id = held.job_id)
+        when held.scope = 'active' then not exists (select 1 from job where job.id = held.job_id and job.finished_at is null)
         else coalesce(held.expires_at <= :now, false)
     end
 from idempotency as held

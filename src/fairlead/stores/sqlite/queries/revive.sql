@@ -1,12 +1,9 @@
 -- A caller's instants have whole microseconds, the file's are a little finer.
-insert into job (
-    id, shard, lane, state, attempt, crashes, fence, run_at, ready_at, not_after, created_at, parent, unique_key,
-    options, replays, payload
-)
-select
-    gone.id, gone.shard, :lane, :state, 0, 0, gone.fence, gone.run_at, :now, gone.not_after, gone.created_at,
-    gone.parent, gone.unique_key, gone.options, min(gone.replays + 1, 32767), coalesce(:payload, gone.payload)
-from job_history as gone
-where gone.id = :id and gone.shard = :shard and gone.state = 'dead' and gone.fence = :fence
-    and abs(gone.finished_at - :finished_at) < 0.000001
+update job
+set lane = :lane, state = :state, attempt = 0, crashes = 0, ready_at = :now, started_at = null, finished_at = null,
+    owner = null, error_type = null, error_message = null, failure = null, fingerprint = null, result = null,
+    cancel_at = null, cancel_grace = null, cancel_by = null, cancel_reason = null,
+    replays = min(replays + 1, 32767), payload = coalesce(:payload, payload)
+where id = :id and shard = :shard and state = 'dead' and fence = :fence
+    and abs(finished_at - :finished_at) < 0.000001
 returning id

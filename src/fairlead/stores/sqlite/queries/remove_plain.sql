@@ -1,4 +1,0 @@
-delete from job
-where place in (select value from carray(:places))
-    and +shard = :shard and +state = 'running' and +fence = :fence
-    and claim = (select claim.id from claim where claim.owner = :owner and claim.lease = :lease)

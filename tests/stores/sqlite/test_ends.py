@@ -1,0 +1,144 @@
+"""Jobs that end where they are: what a claim and an end write, and how files with a history of its own get there."""
+
+import uuid
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import apsw
+import pytest
+
+from fairlead.core.audit import AuditNote
+from fairlead.core.model import Ending, ErrorInfo, Hold, JobFilter, Lease, Quota, Settlement
+from fairlead.core.replay import DeadHold, Revival
+from fairlead.core.settle import succeed
+from fairlead.core.states import State
+from fairlead.stores.sqlite.migrate import migrate
+from fairlead.stores.sqlite.store import SqliteStore
+from tests.stores.sqlite.support import LANE, make_old, new_jobs
+
+BEFORE = 19  # the last schema in which finished jobs had a table of their own
+JOBS = 2_000
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "jobs.db"
+
+
+@pytest.fixture
+async def store(path: Path) -> AsyncIterator[SqliteStore]:
+    await migrate(f"sqlite:///{path}")
+    opened = SqliteStore(f"sqlite:///{path}")
+    await opened.open()
+    yield opened
+    await opened.close()
+
+
+def new_lease() -> Lease:
+    return Lease(str(uuid.uuid4()), str(uuid.uuid4()))
+
+
+def pages(path: Path) -> int:
+    connection = apsw.Connection(str(path))
+    count: int = connection.pragma("page_count")
+    connection.close()
+    return count
+
+
+async def test_a_claim_and_an_end_divide_no_page(store: SqliteStore, path: Path) -> None:
+    await store.enqueue(new_jobs(JOBS, payload='{"text":"' + "x" * 50 + '"}'))
+    before = pages(path)
+    claims = await store.claim([Quota(LANE.id, JOBS)], new_lease())
+    assert len(claims) == JOBS
+    assert pages(path) <= before + 1  # where its jobs lie, says the claim
+    assert len(await store.settle(succeed([(claim, None) for claim in claims]))) == JOBS
+    entries = JOBS * 20 // 4096
+    assert pages(path) <= before + 2 + entries  # of the index of ends, of which each has less than 20 bytes
+
+
+async def test_of_a_group_those_are_settled_whose_claim_still_holds(store: SqliteStore) -> None:
+    await store.enqueue(new_jobs(4))
+    claims = await store.claim([Quota(LANE.id, 4)], new_lease())
+    for part, given in ((claims[:1], None), (claims[2:3], "1")):
+        await store.settle(succeed([(claim, given) for claim in part]))
+    assert await store.settle(succeed([(claim, None) for claim in claims[:2]])) == {claims[1].id}
+    assert await store.settle(succeed([(claim, "1") for claim in claims[2:]])) == {claims[3].id}
+    assert await store.settle(succeed([(claim, None) for claim in claims])) == set()
+    assert {job.result for job in await store.read_many([claim.id for claim in claims])} == {None, "1"}
+
+
+async def test_a_success_says_nothing_of_failures_before_it(store: SqliteStore) -> None:
+    await store.enqueue(new_jobs(2))
+    claims = await store.claim([Quota(LANE.id, 2)], new_lease())
+    failed = [
+        Settlement(claim.id, claim.hold, State.READY, 1, 0, Ending.FAILED, error=ErrorInfo("OSError", "no"))
+        for claim in claims
+    ]
+    await store.settle(failed)
+    again = await store.claim([Quota(LANE.id, 2)], new_lease())
+    await store.settle(succeed([(again[0], None)]))
+    await store.settle(succeed([(again[1], "1")]))
+    for job in await store.read_many([claim.id for claim in claims]):
+        assert (job.state, job.error) == (State.SUCCEEDED, None)
+
+
+async def test_a_finished_job_that_is_submitted_again_stays_finished(store: SqliteStore) -> None:
+    jobs = new_jobs(1)
+    await store.enqueue(jobs)
+    await store.settle(succeed([(claim, None) for claim in await store.claim([Quota(LANE.id, 1)], new_lease())]))
+    await store.enqueue(jobs, again=True)
+    assert await store.claim([Quota(LANE.id, 1)], new_lease()) == []
+    job = await store.read(jobs[0].id)
+    assert job is not None
+    assert job.state is State.SUCCEEDED
+
+
+async def test_live_and_finished_jobs_of_an_older_file_are_what_they_were(
+    path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    running, waiting, done, dead = (job.id for job in new_jobs(4))
+    lease = new_lease()
+    make_old(path, BEFORE, tmp_path, monkeypatch)
+    fill_old(path, running, waiting, done, dead, lease)
+    assert await migrate(f"sqlite:///{path}") == ["0020_ends"]
+    store = SqliteStore(f"sqlite:///{path}")
+    await store.open()
+    try:
+        found = {job.id: job for job in await store.read_many([running, waiting, done, dead])}
+        assert {key: job.state.value for key, job in found.items()} == {
+            running: "running", waiting: "ready", done: "succeeded", dead: "dead",
+        }  # fmt: skip
+        assert (found[running].worker, found[done].worker, found[done].result) == (lease.owner, "somebody", "7")
+        assert [job.id for job in (await store.list_jobs(JobFilter(), 10)).jobs] == sorted(found, reverse=True)
+        hold = Hold(State.RUNNING, 1, lease.owner, lease.token, False)
+        assert await store.settle([Settlement(running, hold, State.SUCCEEDED, 1, 0, Ending.SUCCEEDED)]) == {running}
+        ended = found[dead].finished_at
+        assert ended is not None
+        revival = Revival(DeadHold(dead, 1, ended), LANE, State.READY, None, None)
+        revived = await store.revive([revival], AuditNote("ann", "replay", "dead letters"))
+        assert revived.ids == {dead}
+        claims = await store.claim([Quota(LANE.id, 5)], new_lease())
+        assert {claim.id for claim in claims} == {waiting, dead}
+        assert await store.prune({}, 0.0, 10) == 2
+    finally:
+        await store.close()
+
+
+def fill_old(path: Path, running: str, waiting: str, done: str, dead: str, lease: Lease) -> None:
+    """Live jobs, one of which runs, and finished ones; one that is live must not be so a second time."""
+    live = (
+        "insert into job (place, id, shard, lane, state, attempt, crashes, fence, claim, run_at, ready_at, created_at, "
+        "payload) values (?, ?, 0, ?, ?, 1, 0, 1, ?, 1, 1, 1, '{}')"
+    )
+    finished = (
+        "insert into job_history (id, shard, lane, state, attempt, crashes, fence, owner, run_at, created_at, "
+        "finished_at, fingerprint, payload, result) values (?, 0, ?, ?, 1, 0, 1, 'somebody', 1, 1, 2, ?, '{}', ?)"
+    )
+    connection = apsw.Connection(str(path))
+    connection.execute("insert into claim values (5, ?, ?, 1, 1, '[[3, 3]]')", lease)
+    connection.execute(live, (3, running, LANE.id, "running", 5))
+    connection.execute(live, (4, waiting, LANE.id, "ready", None))
+    connection.execute(finished, (done, LANE.id, "succeeded", None, "7"))
+    connection.execute(finished, (dead, LANE.id, "dead", "f" * 16, None))
+    connection.execute(finished, (waiting, LANE.id, "cancelled", None, None))
+    connection.close()
