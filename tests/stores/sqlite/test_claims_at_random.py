@@ -25,11 +25,11 @@ ENDS = [
     (State.READY, Ending.RELEASED),
 ]
 WRONG = [
-    "select id from job where state = 'running' except select id from running",
+    "select id from record where state = 'running' except select id from running",
     "select id from running group by id having count(*) > 1",
-    "select id from job where (state = 'running') <> (claim is not null)",
-    "select id from claim where id not in (select claim from job where claim is not null)",
-    "select id from claim where jobs <> (select count(*) from job where job.claim = claim.id)",
+    "select id from record where (state = 'running') <> (claim is not null)",
+    "select id from claim where id not in (select claim from record where claim is not null)",
+    "select id from claim where jobs <> (select count(*) from record where record.claim = claim.id)",
 ]
 
 

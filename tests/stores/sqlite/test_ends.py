@@ -1,5 +1,6 @@
 """Jobs that end where they are: what a claim and an end write, and how files with a history of its own get there."""
 
+import asyncio
 import uuid
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -67,6 +68,22 @@ async def test_of_a_group_those_are_settled_whose_claim_still_holds(store: Sqlit
     assert {job.result for job in await store.read_many([claim.id for claim in claims])} == {None, "1"}
 
 
+async def test_what_is_said_twice_at_once_is_counted_once(store: SqliteStore, path: Path) -> None:
+    await store.enqueue(new_jobs(4))
+    claims = await store.claim([Quota(LANE.id, 4)], new_lease())
+    for said in (claims[:1], claims[2:3]):
+        both = [*said, claims[1]] if said[0] is claims[0] else [*said]
+        result = None if said[0] is claims[0] else "1"
+        await asyncio.gather(
+            store.settle(succeed([(claim, result) for claim in said])),
+            store.settle(succeed([(claim, result) for claim in both])),
+        )
+    connection = apsw.Connection(str(path))
+    assert connection.execute("select jobs from claim").fetchall() == [(1,)]
+    connection.close()
+    assert await store.settle(succeed([(claim, None) for claim in claims])) == {claims[3].id}
+
+
 async def test_a_success_says_nothing_of_failures_before_it(store: SqliteStore) -> None:
     await store.enqueue(new_jobs(2))
     claims = await store.claim([Quota(LANE.id, 2)], new_lease())
@@ -101,6 +118,8 @@ async def test_live_and_finished_jobs_of_an_older_file_are_what_they_were(
     make_old(path, BEFORE, tmp_path, monkeypatch)
     fill_old(path, running, waiting, done, dead, lease)
     assert await migrate(f"sqlite:///{path}") == ["0020_ends"]
+    with pytest.raises(apsw.SQLError, match="no such table: job"):
+        fill_old(path, running, waiting, done, dead, lease)  # as a process does that was not stopped before
     store = SqliteStore(f"sqlite:///{path}")
     await store.open()
     try:
@@ -135,8 +154,8 @@ def fill_old(path: Path, running: str, waiting: str, done: str, dead: str, lease
         "finished_at, fingerprint, payload, result) values (?, 0, ?, ?, 1, 0, 1, 'somebody', 1, 1, 2, ?, '{}', ?)"
     )
     connection = apsw.Connection(str(path))
-    connection.execute("insert into claim values (5, ?, ?, 1, 1, '[[3, 3]]')", lease)
     connection.execute(live, (3, running, LANE.id, "running", 5))
+    connection.execute("insert into claim values (5, ?, ?, 1, 1, '[[3, 3]]')", lease)
     connection.execute(live, (4, waiting, LANE.id, "ready", None))
     connection.execute(finished, (done, LANE.id, "succeeded", None, "7"))
     connection.execute(finished, (dead, LANE.id, "dead", "f" * 16, None))

@@ -7,7 +7,7 @@ import pytest
 
 from fairlead.core.model import Ending, JobFilter, Lease, NewJob, Page, Quota, Settlement
 from fairlead.core.settle import succeed
-from fairlead.core.states import LIVE, State
+from fairlead.core.states import FINAL, LIVE, State
 from fairlead.stores.sqlite import listing
 from fairlead.stores.sqlite.connection import query
 from fairlead.stores.sqlite.migrate import apply_missing
@@ -18,12 +18,12 @@ from tests.stores.sqlite.test_herd import cost
 LEASE = Lease("00000000-0000-7000-8000-000000000001", "00000000-0000-7000-8000-000000000002")
 HISTORY = """
 with recursive numbers (number) as (select 1 union all select number + 1 from numbers where number < 100000)
-insert into job (id, shard, lane, state, attempt, crashes, fence, run_at, created_at, finished_at, payload)
+insert into record (id, shard, lane, state, attempt, crashes, fence, run_at, created_at, finished_at, payload)
 select printf('done-%06d', number), 0, 1, 'succeeded', 1, 0, 1, 1, 1, 2, '{}'
 from numbers
 """
 BURIED = """
-insert into job (id, shard, lane, state, attempt, crashes, fence, run_at, ready_at, created_at, payload) values
+insert into record (id, shard, lane, state, attempt, crashes, fence, run_at, ready_at, created_at, payload) values
 ('a', 0, 1, 'ready', 0, 0, 0, 1, 1, 1, '{}'), ('b', 0, 1, 'scheduled', 0, 0, 0, 1, null, 1, '{}')
 """
 NOTHING = dict.fromkeys(
@@ -107,4 +107,31 @@ def test_a_few_live_jobs_are_found_below_many_finished_ones(name: str) -> None:
     found, taken = cost(connection, query(name), limit=10, **NOTHING)
     assert len(found) == 2
     assert taken < 3
+    connection.close()
+
+
+@pytest.mark.parametrize("name", ["find_few_live", "list_few_live", "count_live", "live_beyond"])
+def test_what_runs_is_found_beside_many_that_wait(name: str) -> None:
+    connection = apsw.Connection(":memory:")
+    apply_missing(connection, 1.0)
+    connection.execute("insert into lane values (1, 'short', 'acme', 'mail', 0, 1, '', null)")
+    connection.execute(HISTORY.replace("'succeeded'", "'ready'").replace("finished_at", "ready_at"))
+    given = {**NOTHING, "states": '["running"]', "limit": 10, "most": 10}
+    assert cost(connection, query(name), **given) == ([], 0)
+    connection.close()
+
+
+def test_all_live_jobs_are_live_and_no_others() -> None:
+    connection = apsw.Connection(":memory:")
+    apply_missing(connection, 1.0)
+    connection.execute("insert into claim values (1, 'owner', 'lease', 1, 1, '[[1, 100]]')")
+    for state in State:
+        ended = 1.0 if state in FINAL else None
+        connection.execute(
+            "insert into record (id, shard, lane, state, attempt, crashes, fence, claim, run_at, ready_at, created_at, "
+            "finished_at, payload) values (?, 0, 1, ?, 0, 0, 0, 1, 1, 1, 1, ?, '{}')",
+            (state, state, ended),
+        )
+    found = connection.execute("select record.id, live.state from live join record using (place)").fetchall()
+    assert sorted(found) == sorted((state, state) for state in LIVE)
     connection.close()

@@ -2,9 +2,10 @@
 
 They write what a queue that runs a job at least once has to write, and nothing else: a job with an id that its client
 made, so that a submission can be repeated; a claim that names its owner and raises a fence; a settlement that counts
-only for that owner. Both have a table of live jobs with a primary key and a narrow index of the ready ones, and a
-history with a primary key, so that the outcome of a job can be looked up. There is one lane, and nothing is decoded.
-Every batch is a commit of its own, as it is in Fairlead.
+only for that owner. Both have a table of live jobs with a primary key and a narrow index of the ready ones. On
+PostgreSQL finished jobs move to a history with a primary key, so that the outcome of a job can be looked up and the
+live ones stay few; on SQLite they stay where they are, which is faster there. There is one lane, and nothing is
+decoded. Every batch is a commit of its own, as it is in Fairlead.
 """
 
 import os
@@ -15,7 +16,8 @@ from typing import Any, Protocol
 
 from fairlead.bench.database import PostgresDatabase, SqliteDatabase, numbers, open_database, sqlite_query
 
-TABLES = ("floor_drop_job", "floor_drop_history", "floor_create_job", "floor_create_ready", "floor_create_history")
+TABLES = ("floor_drop_job", "floor_create_job", "floor_create_ready")
+HISTORY = ("floor_drop_history", "floor_create_history")
 
 
 class Loop(Protocol):
@@ -28,7 +30,7 @@ class Loop(Protocol):
         """Take up to so many jobs; returns by what they are settled."""
 
     def settle(self, jobs: list[Any]) -> None:
-        """Move taken jobs to the history."""
+        """End taken jobs."""
 
     def close(self) -> None:
         """Disconnect."""
@@ -71,7 +73,7 @@ class PostgresLoop:
 
 
 class SqliteLoop:
-    """One transaction a step; a settlement is two statements over an array of row numbers."""
+    """One transaction a step; a settlement is a statement over an array of row numbers."""
 
     def __init__(self, url: str) -> None:
         self._database = SqliteDatabase(url)
@@ -100,11 +102,10 @@ class SqliteLoop:
         return [row[0] for row in rows]
 
     def settle(self, jobs: list[int]) -> None:
-        """Move taken jobs to the history."""
+        """End taken jobs."""
         given = {"places": numbers(jobs), "owner": self._owner, "now": time.time()}
         self._connection.execute("BEGIN IMMEDIATE")
-        self._connection.execute(sqlite_query("floor_archive"), given)
-        self._connection.execute(sqlite_query("floor_remove"), given)
+        self._connection.execute(sqlite_query("floor_settle"), given)
         self._connection.execute("COMMIT")
 
     def close(self) -> None:
@@ -121,7 +122,7 @@ def create_tables(url: str) -> None:
     """Empty bare tables."""
     database = open_database(url)
     try:
-        for name in TABLES:
+        for name in TABLES + HISTORY if isinstance(database, PostgresDatabase) else TABLES:
             database.rows(name)
     finally:
         database.close()

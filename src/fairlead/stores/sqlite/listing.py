@@ -2,8 +2,11 @@
 
 No index has live jobs in the order of their ids: it would have to change with every end. Few of them are found by the
 indexes of their states and put in order, so that they are found at once below any number of finished ones. Where there
-are many, the newest jobs are looked at one after the other, as for any other listing.
+are many, the newest jobs are looked at one after the other, as for any other listing; the pages after the first begin
+where the last one ended, below the finished jobs that are newer, so there it pays sooner.
 """
+
+import json
 
 from fairlead.core.model import Held, JobFilter, Page
 from fairlead.core.states import LIVE
@@ -11,6 +14,7 @@ from fairlead.stores import rows
 from fairlead.stores.records import RecordVerbs
 
 FEW = 50_000
+FEW_AFTER = 10_000  # where there was a page before
 
 
 class ListingVerbs(RecordVerbs):
@@ -21,15 +25,17 @@ class ListingVerbs(RecordVerbs):
     ) -> Page:
         """Jobs, newest first; a search in keys looks at no more than so many, and the cursor goes on where it ended."""
         only_live = bool(wanted.states) and LIVE.issuperset(wanted.states)
-        if containing is not None or not only_live or not await self._has_few_live():
+        if containing is not None or not only_live or not await self._are_few(wanted, cursor):
             return await super().list_jobs(wanted, limit, cursor, containing)
         given = {"limit": limit + 1, "cursor": cursor, **rows.filter_row(wanted)}
         return await self._page(await self._ask("list_few_live", **given), limit)
 
     async def find_live(self, wanted: JobFilter, limit: int, cursor: str | None = None) -> list[Held]:
         """Live jobs that fit, newest first, as another settler sees them."""
-        name = "find_few_live" if await self._has_few_live() else "find_live"
+        name = "find_few_live" if await self._are_few(wanted, cursor) else "find_live"
         return await self._held(await self._ask(name, limit=limit, cursor=cursor, **rows.filter_row(wanted)))
 
-    async def _has_few_live(self) -> bool:
-        return not await self._ask("live_beyond", most=FEW)
+    async def _are_few(self, wanted: JobFilter, cursor: str | None) -> bool:
+        """Whether few live jobs are in the wanted states."""
+        states = json.dumps(wanted.states) if wanted.states else None
+        return not await self._ask("live_beyond", states=states, most=FEW if cursor is None else FEW_AFTER)

@@ -163,6 +163,7 @@ class SqliteStore(
         )
         free = await self._ask("forgettable", limit=limit)
         removed = 0
+        prunable.sort()  # by ids, which is about the order in which they lie
         for start in range(0, len(prunable), SLICE):
             removed += await self._database.run(verbs.prune(prunable[start : start + SLICE]))
         for start in range(0, len(free), SLICE):

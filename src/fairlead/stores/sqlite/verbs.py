@@ -149,9 +149,7 @@ def settle(settlements: Sequence[Settlement], expired_only: bool) -> Callable[[a
     succeeded, others = rows.split_succeeded(settlements) if not expired_only else ({}, settlements)
     batches = [_success(Lease(*lease), list(items.values())) for lease, items in succeeded.items()]
     followed = {item.id for item in others if is_followed(item)}
-    batch = [
-        ("settle_finish" if item.state in FINAL else "settle_return", rows.settlement_row(item)) for item in others
-    ]
+    batch = [(_statement(item), rows.settlement_row(item)) for item in others]
 
     def work(connection: apsw.Connection, now: float) -> list[str]:
         def changes(name: str, row: dict[str, Any]) -> bool:
@@ -215,7 +213,10 @@ def _end_claims(connection: apsw.Connection, ended: Mapping[tuple[str, str], int
 def _settle_succeeded(
     connection: apsw.Connection, batches: Sequence[Success], now: float, ended: Counter[tuple[str, str]]
 ) -> list[str]:
-    """End what is still held, and count it by claims; returns the ids."""
+    """End what is still held, and count it by claims; returns the ids.
+
+    What another work of this transaction has ended under the same hold counts as settled for both who said so.
+    """
     settled: list[str] = []
     for kind, given, ids in batches:
         execute(connection, f"settle_{kind}", [given], now)
@@ -225,7 +226,7 @@ def _settle_succeeded(
         if changed < len(ids):
             ((found,),) = execute(connection, f"settled_{kind}", [given], now)
             ids = from_json(found)
-        ended[given["owner"], given["lease"]] += len(ids)
+        ended[given["owner"], given["lease"]] += changed
         settled += ids
     return settled
 

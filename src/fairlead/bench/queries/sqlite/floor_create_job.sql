@@ -6,5 +6,6 @@ create table floor_job (
     owner blob,
     fence integer not null,
     ready_at real not null,
+    finished_at real,
     payload text not null
 )

@@ -1,10 +1,11 @@
 -- A job ends where it is, instead of moving to another table: neither its row nor its entry in the index of ids goes
 -- anywhere, so that an end writes few pages, however far apart the jobs lie that end together. Finished jobs have a
--- `finished_at`, live ones have none.
+-- `finished_at`, live ones have none. The table has a name that no older version knows: one that goes on over this file
+-- must fail, not take what has ended for live.
 --
 -- What a claim and an end add to a row is there from the beginning as `room`, so that the row is written over where it
 -- is, and no page has to be divided: 11 bytes for a claim, 46 for an end with its owner.
-create table ending_job (
+create table record (
     place integer primary key,
     id text not null,
     shard integer not null,
@@ -37,7 +38,7 @@ create table ending_job (
     payload text not null,
     result text
 );
-insert into ending_job (
+insert into record (
     place, id, shard, lane, state, attempt, crashes, fence, claim, run_at, ready_at, not_after, created_at, started_at,
     parent, unique_key, options, error_type, error_message, failure, replays, cancel_at, cancel_grace, cancel_by,
     cancel_reason, payload
@@ -47,7 +48,7 @@ select
     parent, unique_key, options, error_type, error_message, failure, replays, cancel_at, cancel_grace, cancel_by,
     cancel_reason, payload
 from job;
-insert into ending_job (
+insert into record (
     id, shard, lane, state, attempt, crashes, fence, run_at, not_after, created_at, started_at, finished_at, owner,
     room, parent, unique_key, options, error_type, error_message, failure, fingerprint, replays, payload, result
 )
@@ -60,18 +61,17 @@ order by rowid;
 drop view running;
 drop table job;
 drop table job_history;
-alter table ending_job rename to job;
 
-create unique index job_id on job (id);
-create index job_ready on job (shard, lane, ready_at) where state = 'ready';
-create index job_due on job (shard, run_at, id) where state in ('scheduled', 'retrying');
-create index job_due_lane on job (shard, lane, run_at, id) where state in ('scheduled', 'retrying');
-create index job_blocked on job (shard, lane) where state = 'blocked';
-create index job_not_after on job (shard, not_after, id)
+create unique index job_id on record (id);
+create index job_ready on record (shard, lane, ready_at) where state = 'ready';
+create index job_due on record (shard, run_at, id) where state in ('scheduled', 'retrying');
+create index job_due_lane on record (shard, lane, run_at, id, state) where state in ('scheduled', 'retrying');
+create index job_elsewhere on record (shard, lane, state) where state in ('blocked', 'enqueued');
+create index job_not_after on record (shard, not_after, id)
 where not_after is not null and finished_at is null and state <> 'running';
-create index job_finished on job (finished_at) where finished_at is not null;
-create index job_dead on job (shard, id) where state = 'dead';
-create index job_fingerprint on job (shard, fingerprint, id) where state = 'dead';
+create index job_finished on record (finished_at) where finished_at is not null;
+create index job_dead on record (shard, id) where state = 'dead';
+create index job_fingerprint on record (shard, fingerprint, id) where state = 'dead';
 
 -- The plus signs keep SQLite from making an index of all jobs for one look at those that run. Whoever opens the file
 -- reads this, also a library that has no ->> yet.
@@ -83,23 +83,24 @@ select
     job.cancel_reason, job.payload, claim.owner, claim.lease
 from claim
 cross join json_each(claim.places) as part
-cross join job on job.place between json_extract(part.value, '$[0]') and json_extract(part.value, '$[1]')
+cross join record as job on job.place between json_extract(part.value, '$[0]') and json_extract(part.value, '$[1]')
 where +job.claim = claim.id and +job.state = 'running';
 
--- Where the live jobs lie, by the indexes of their states: the cost is that of the live jobs, whatever has ended.
+-- Where the live jobs lie, by the indexes of their states: the cost is that of the live jobs, whatever has ended, and
+-- only of those whose state is asked for.
 create view live as
-select place, shard, lane from job indexed by job_ready where state = 'ready'
+select place, shard, lane, 'ready' as state from record indexed by job_ready where state = 'ready'
 union all
-select place, shard, lane from job indexed by job_due_lane where state in ('scheduled', 'retrying')
+select place, shard, lane, state from record indexed by job_due_lane where state in ('scheduled', 'retrying')
 union all
-select place, shard, lane from job indexed by job_blocked where state = 'blocked'
+select place, shard, lane, state from record indexed by job_elsewhere where state in ('blocked', 'enqueued')
 union all
-select place, shard, lane from running;
+select place, shard, lane, 'running' as state from running;
 
 -- Finished jobs, as other stores have them in a table of their own.
 create view job_history as
 select
     id, shard, lane, state, attempt, crashes, fence, owner, run_at, not_after, created_at, started_at, finished_at,
     parent, unique_key, options, error_type, error_message, failure, fingerprint, replays, payload, result
-from job
+from record
 where finished_at is not null;

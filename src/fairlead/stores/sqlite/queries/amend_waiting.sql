@@ -1,5 +1,5 @@
 -- What becomes ready now is due now; what stays ready keeps its place in time.
-update job
+update record
 set lane = :lane, state = :state, payload = coalesce(:payload, payload),
     run_at = case
         when :run_at is not null then :run_at

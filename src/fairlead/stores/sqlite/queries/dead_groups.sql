@@ -2,7 +2,7 @@ with found as (
     select
         job.fingerprint, lane.type, count(*) as jobs, count(distinct lane.tenant) as tenants,
         min(job.finished_at) as first_at, max(job.finished_at) as last_at, max(job.id) as sample
-    from job cross join lane on lane.id = job.lane
+    from record as job cross join lane on lane.id = job.lane
     where job.shard = :shard and job.state = 'dead'
         and (:key is null or job.unique_key = :key)
         and (:type is null or lane.type = :type)
@@ -21,5 +21,5 @@ select
     found.fingerprint, found.type, newest.error_type, coalesce(newest.error_message, ''), found.sample,
     found.jobs, found.tenants, found.first_at, found.last_at
 from found
-cross join job as newest on newest.id = found.sample and newest.shard = :shard and newest.state = 'dead'
+cross join record as newest on newest.id = found.sample and newest.shard = :shard and newest.state = 'dead'
 order by found.jobs desc, found.last_at desc, found.sample desc

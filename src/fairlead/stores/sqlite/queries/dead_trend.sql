@@ -1,5 +1,5 @@
 select job.fingerprint, lane.type, cast((:now - job.finished_at) / :width as integer) as ago, count(*)
-from job cross join lane on lane.id = job.lane
+from record as job cross join lane on lane.id = job.lane
 where job.shard = :shard and job.state = 'dead'
     and (:key is null or job.unique_key = :key)
     and (:type is null or lane.type = :type)

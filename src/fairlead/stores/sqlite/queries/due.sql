@@ -1,12 +1,12 @@
 -- The first due jobs by lane, and without a lane the first that is not due yet.
 with due as materialized (
-    select lane, run_at from job
+    select lane, run_at from record
     where shard = :shard and state in ('scheduled', 'retrying') and run_at <= :now
     order by run_at, id
     limit :limit
 ),
 following as materialized (
-    select run_at from job
+    select run_at from record
     where shard = :shard and state in ('scheduled', 'retrying') and run_at > :now
     order by run_at limit 1
 )

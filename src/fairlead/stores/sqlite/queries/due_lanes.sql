@@ -1,9 +1,9 @@
 -- Jumps from lane to lane along the index of waiting jobs: the cost is that of the lanes, not of the jobs.
 with recursive waiting (lane) as (
-    select min(lane) from job indexed by job_due_lane where shard = :shard and state in ('scheduled', 'retrying')
+    select min(lane) from record indexed by job_due_lane where shard = :shard and state in ('scheduled', 'retrying')
     union all
     select (
-        select min(lane) from job indexed by job_due_lane
+        select min(lane) from record indexed by job_due_lane
         where shard = :shard and state in ('scheduled', 'retrying') and lane > waiting.lane
     )
     from waiting
@@ -14,7 +14,7 @@ from (
     select
         waiting.lane,
         (
-            select min(run_at) from job indexed by job_due_lane
+            select min(run_at) from record indexed by job_due_lane
             where shard = :shard and state in ('scheduled', 'retrying') and lane = waiting.lane
         ) as since
     from waiting

@@ -3,5 +3,10 @@ delete from idempotency
 where tenant = :tenant and key = :key and shard = :shard and job_id = :job_id
     and (
         expires_at <= :now
-        or (scope = 'active' and not exists (select 1 from job where job.id = idempotency.job_id and job.finished_at is null))
+        or (
+            scope = 'active'
+            and not exists (
+                select 1 from record where record.id = idempotency.job_id and record.finished_at is null
+            )
+        )
     )

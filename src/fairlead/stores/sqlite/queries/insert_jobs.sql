@@ -1,4 +1,4 @@
-insert into job (
+insert into record (
     id, shard, lane, state, attempt, crashes, fence,
     run_at, ready_at, not_after, created_at, parent, unique_key, options, payload
 )

@@ -2,4 +2,4 @@
 update lane
 set idle_since = :now
 where lane.limits like '%=%' and lane.idle_since is null
-    and lane.id not in (select live.lane from live where live.shard = :shard)
+    and lane.id not in (select live.lane from live where +live.shard = :shard)

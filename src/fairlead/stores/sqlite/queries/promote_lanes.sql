@@ -1,7 +1,7 @@
-update job
+update record
 set state = 'ready', ready_at = :now
 where rowid in (
-    select due.rowid from job as due indexed by job_due_lane
+    select due.rowid from record as due indexed by job_due_lane
     where due.shard = :shard and due.lane = :lane and due.state in ('scheduled', 'retrying')
         and due.run_at >= :since and due.run_at <= :now
     order by due.run_at, due.id

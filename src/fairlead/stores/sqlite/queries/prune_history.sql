@@ -1,1 +1,1 @@
-delete from job where id = :id and finished_at = :finished_at returning id
+delete from record where id = :id and finished_at = :finished_at returning id

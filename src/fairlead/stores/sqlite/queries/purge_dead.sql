@@ -1,7 +1,7 @@
-delete from job
+delete from record as job
 where place in (
     select job.place
-    from job cross join lane on lane.id = job.lane
+    from record as job cross join lane on lane.id = job.lane
     where job.shard = :shard and job.state = 'dead'
         and job.finished_at < :now - :older_than
         and (:key is null or job.unique_key = :key)

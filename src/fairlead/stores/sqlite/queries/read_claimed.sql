@@ -7,6 +7,6 @@ select
             unique_key, options, place
         )
     )
-from job
+from record
 where place in (select value from json_each(:places))
     and claim = (select claim.id from claim where claim.owner = :owner and claim.lease = :lease)

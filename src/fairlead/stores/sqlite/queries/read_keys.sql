@@ -4,7 +4,9 @@ select
     held.key,
     held.job_id,
     case
-        when held.scope = 'active' then not exists (select 1 from job where job.id = held.job_id and job.finished_at is null)
+        when held.scope = 'active' then not exists (
+            select 1 from record where record.id = held.job_id and record.finished_at is null
+        )
         else coalesce(held.expires_at <= :now, false)
     end
 from idempotency as held

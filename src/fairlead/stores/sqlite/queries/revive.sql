@@ -1,5 +1,5 @@
 -- A caller's instants have whole microseconds, the file's are a little finer.
-update job
+update record
 set lane = :lane, state = :state, attempt = 0, crashes = 0, ready_at = :now, started_at = null, finished_at = null,
     owner = null, error_type = null, error_message = null, failure = null, fingerprint = null, result = null,
     cancel_at = null, cancel_grace = null, cancel_by = null, cancel_reason = null,

@@ -1,4 +1,4 @@
-update job
+update record as job
 set state = :state, attempt = :attempt, crashes = :crashes, claim = null, owner = :held_owner, finished_at = :now,
     room = null, error_type = :error_type, error_message = :error_message, fingerprint = :fingerprint,
     failure = :failure, result = :result

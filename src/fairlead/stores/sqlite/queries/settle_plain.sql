@@ -1,6 +1,6 @@
 -- The most common case: jobs of one claim that succeeded without a result, all claimed as often, by their places.
 -- An error would undo the whole transaction, as in a claim.
-update or rollback job
+update or rollback record
 set state = 'succeeded', claim = null, owner = :owner, finished_at = :now, room = null,
     error_type = null, error_message = null, failure = null
 where place in (select value from carray(:places))

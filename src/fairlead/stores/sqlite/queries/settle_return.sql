@@ -1,4 +1,4 @@
-update job
+update record as job
 set state = :state, attempt = :attempt, crashes = :crashes, claim = null,
     run_at = case when :state = 'ready' then run_at else :now + :delay end,
     ready_at = case when :state = 'ready' then :now end,

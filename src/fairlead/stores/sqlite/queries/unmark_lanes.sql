@@ -2,4 +2,4 @@
 update lane
 set idle_since = null
 where lane.limits like '%=%' and lane.idle_since is not null
-    and lane.id in (select live.lane from live where live.shard = :shard)
+    and lane.id in (select live.lane from live where +live.shard = :shard)
