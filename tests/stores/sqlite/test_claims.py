@@ -1,15 +1,18 @@
 """Claims as rows of their own, to which the numbers in jobs refer."""
 
 import uuid
+from collections import Counter
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import apsw
 import pytest
 
-from fairlead.core.model import Claim, Ending, Hold, Lease, Quota, Settlement, WorkerInfo
+from fairlead.core.model import Claim, Ending, Hold, Lane, Lease, Priority, Quota, Settlement, WorkerInfo
+from fairlead.core.settle import succeed
 from fairlead.core.states import State
 from fairlead.stores.sqlite import verbs
 from fairlead.stores.sqlite.migrate import migrate
@@ -95,6 +98,26 @@ async def test_jobs_that_lie_apart_are_found_by_their_claim(store: SqliteStore) 
     assert {held.id for held in await store.claimed_under([Lease(owner, lease)])} == ids
     use = await store.limit_use()
     assert use.running == {LANE: 2, others: 3}
+
+
+@pytest.mark.parametrize("apart", [1, 2])
+async def test_jobs_are_claimed_and_settled_side_by_side_or_apart(store: SqliteStore, apart: int) -> None:
+    others = Lane("short", "beta", "mail", Priority.DEFAULT, 1)
+    for _ in range(20):
+        await store.enqueue(new_jobs(1))
+        await store.enqueue(new_jobs(apart - 1, lane=others))
+    claims = await store.claim([Quota(LANE.id, 20)], Lease(str(uuid.uuid4()), str(uuid.uuid4())))
+    assert len({claim.id for claim in claims}) == 20
+    assert {claim.lane for claim in claims} == {LANE}
+    places = [claim.place or 0 for claim in claims]
+    assert [later - sooner for sooner, later in pairwise(places)] == [apart] * 19
+    await store.settle(ended(claims[5:6], State.READY, Ending.RELEASED))
+    assert await store.settle(succeed([(claim, None) for claim in claims[:10]])) == (
+        {claim.id for claim in claims[:10]} - {claims[5].id}
+    )
+    assert {held.id for held in await store.claimed_under([claims[0].lease])} == {claim.id for claim in claims[10:]}
+    states = [job.state for job in await store.read_many([claim.id for claim in claims])]
+    assert Counter(states) == {State.SUCCEEDED: 9, State.READY: 1, State.RUNNING: 10}
 
 
 async def test_a_place_within_another_claim_is_of_the_claim_that_its_job_names(store: SqliteStore, path: Path) -> None:

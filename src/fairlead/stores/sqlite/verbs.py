@@ -33,6 +33,7 @@ from fairlead.stores.sqlite.transactions import Afterwards
 from fairlead.stores.within import drive
 
 SHARD = 0
+LONG_RUN = 8  # jobs side by side, for which a statement of their own pays
 SYNCHRONOUS = ("off", "normal", "full", "extra")
 
 Rows = list[tuple[Any, ...]]
@@ -120,12 +121,24 @@ def claim_script(quotas: Sequence[Quota], lease: Lease) -> Generator[Step, list[
     if places == "[]":
         return None
     named, lying = {"owner": lease.owner, "lease": lease.token}, set(from_json(places))
-    given = {**named, "jobs": len(lying), "parts": to_json(parts(lying)).decode()}
+    runs = parts(lying)
+    given = {**named, "jobs": len(lying), "parts": to_json(runs).decode()}
     ((number, jobs),) = yield Step("begin_claim", [given])
-    yield Step("claim", [{"places": places, "claim": number}])
+    taking, telling, where = _by_runs(runs) if len(runs) <= max(1, len(lying) // LONG_RUN) else _by_list(places)
+    yield Step(taking, [{**part, "claim": number} for part in where])
     if jobs > len(lying):  # one of its jobs may have come back, and be claimed once more
         yield Step("narrow_claims", [{"claims": f"[{number}]"}])
-    return Step("read_claimed", [{"places": places, **named}])
+    return Step(telling, [{**part, **named} for part in where])
+
+
+def _by_runs(runs: Sequence[tuple[int, int]]) -> tuple[str, str, list[dict[str, Any]]]:
+    """The statements that claim jobs and tell about them where they lie side by side, and what these take."""
+    return "claim_run", "read_run", [{"first": first, "last": last} for first, last in runs]
+
+
+def _by_list(places: str) -> tuple[str, str, list[dict[str, Any]]]:
+    """The same for jobs that lie apart."""
+    return "claim", "read_claimed", [{"places": places}]
 
 
 def _alike(quotas: Sequence[Quota]) -> list[dict[str, Any]]:
@@ -138,10 +151,7 @@ def _alike(quotas: Sequence[Quota]) -> list[dict[str, Any]]:
 
 def claimed(told: Rows) -> list[Any]:
     """The rows of jobs, from the texts that tell about them."""
-    found = [row for (text,) in told for row in from_json(text)]
-    for row in found:
-        row[6] = float(row[6])
-    return found
+    return [row for (text,) in told for row in from_json(text)]
 
 
 def settle(settlements: Sequence[Settlement], expired_only: bool) -> Callable[[apsw.Connection, float], list[str]]:
@@ -191,8 +201,11 @@ def _success(lease: Lease, items: Sequence[Settlement]) -> Success:
     given: dict[str, Any] = {"owner": lease.owner, "lease": lease.token}
     ids, places = [item.id for item in items], [item.place for item in items if item.place is not None]
     if len(places) == len(items) and rows.claimed_alike(items):
-        given |= {"fence": items[0].hold.fence, "places": apsw.carray(array("q", places))}
-        return Success("plain", given, ids)
+        given["fence"] = items[0].hold.fence
+        first, last = min(places), max(places)
+        if last - first + 1 == len(places):
+            return Success("run", {**given, "first": first, "last": last}, ids)
+        return Success("plain", {**given, "places": apsw.carray(array("q", places))}, ids)
     told = [[item.id, item.hold.fence, item.result] for item in items]
     return Success("succeeded", {**given, "rows": to_json(told).decode()}, ids)
 
@@ -219,7 +232,10 @@ def _settle_succeeded(
     """
     settled: list[str] = []
     for kind, given, ids in batches:
-        execute(connection, f"settle_{kind}", [given], now)
+        number = execute(connection, "claim_number", [given], now)
+        if not number:
+            continue
+        execute(connection, f"settle_{kind}", [{**given, "claim": number[0][0]}], now)
         changed = connection.changes()
         if not changed:
             continue

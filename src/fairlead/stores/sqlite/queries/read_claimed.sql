@@ -3,8 +3,7 @@ select
     json_group_array(
         json_array(
             id, lane, payload, attempt, crashes, fence,
-            printf('%!.17g', ready_at), :now - created_at, not_after - :now,
-            unique_key, options, place
+            ready_at, :now - created_at, not_after - :now, unique_key, options, place
         )
     )
 from record

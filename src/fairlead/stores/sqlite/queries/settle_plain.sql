@@ -5,4 +5,4 @@ set state = 'succeeded', claim = null, owner = :owner, finished_at = :now, room 
     error_type = null, error_message = null, failure = null
 where place in (select value from carray(:places))
     and +shard = :shard and +state = 'running' and +fence = :fence
-    and claim = (select claim.id from claim where claim.owner = :owner and claim.lease = :lease)
+    and claim = :claim

@@ -5,4 +5,4 @@ set state = 'succeeded', claim = null, owner = :owner, finished_at = :now, room 
 from (select value ->> 0 as id, value ->> 1 as fence, value ->> 2 as result from json_each(:rows)) as ended
 where job.id = ended.id and +job.fence = ended.fence
     and +job.shard = :shard and +job.state = 'running'
-    and +job.claim = (select claim.id from claim where claim.owner = :owner and claim.lease = :lease)
+    and +job.claim = :claim

@@ -1,0 +1,1 @@
+select id from claim where owner = :owner and lease = :lease
