@@ -73,7 +73,7 @@ class PostgresLoop:
 
 
 class SqliteLoop:
-    """One transaction a step; a settlement is a statement over an array of row numbers."""
+    """One transaction a step; jobs that lie side by side are claimed and settled by their range, others by a list."""
 
     def __init__(self, url: str) -> None:
         self._database = SqliteDatabase(url)
@@ -94,19 +94,28 @@ class SqliteLoop:
     def claim(self, count: int) -> list[int]:
         """Take up to so many jobs; none before the last one taken is left."""
         self._connection.execute("BEGIN IMMEDIATE")
-        given = {"owner": self._owner, "since": self._since, "count": count}
-        rows: list[Any] = self._connection.execute(sqlite_query("floor_claim"), given).fetchall()
+        rows: list[Any] = self._connection.execute(
+            sqlite_query("floor_pick"), {"since": self._since, "count": count}
+        ).fetchall()
+        places = [row[0] for row in rows]
+        if places:
+            self._change("floor_claim", places, {"owner": self._owner})
+            self._since = rows[-1][1]
         self._connection.execute("COMMIT")
-        if rows:
-            self._since = max(row[1] for row in rows)
-        return [row[0] for row in rows]
+        return places
 
     def settle(self, jobs: list[int]) -> None:
         """End taken jobs."""
-        given = {"places": numbers(jobs), "owner": self._owner, "now": time.time()}
         self._connection.execute("BEGIN IMMEDIATE")
-        self._connection.execute(sqlite_query("floor_settle"), given)
+        self._change("floor_settle", jobs, {"owner": self._owner, "now": time.time()})
         self._connection.execute("COMMIT")
+
+    def _change(self, name: str, places: list[int], given: dict[str, Any]) -> None:
+        first, last = min(places), max(places)
+        if last - first + 1 == len(places):
+            self._connection.execute(sqlite_query(f"{name}_run"), {**given, "first": first, "last": last})
+        else:
+            self._connection.execute(sqlite_query(name), {**given, "places": numbers(places)})
 
     def close(self) -> None:
         """Disconnect."""

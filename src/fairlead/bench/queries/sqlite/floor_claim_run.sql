@@ -1,0 +1,3 @@
+update floor_job
+set state = 'running', owner = :owner, fence = fence + 1
+where place between :first and :last
