@@ -2,7 +2,7 @@
 
 import uuid
 from collections import Counter
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
@@ -20,20 +20,6 @@ from fairlead.stores.sqlite.store import SqliteStore
 from tests.stores.sqlite.support import LANE, make_old, new_jobs
 
 BEFORE = 18  # the last schema in which each job named its owner and its lease
-
-
-@pytest.fixture
-def path(tmp_path: Path) -> Path:
-    return tmp_path / "jobs.db"
-
-
-@pytest.fixture
-async def store(path: Path) -> AsyncIterator[SqliteStore]:
-    await migrate(f"sqlite:///{path}")
-    opened = SqliteStore(f"sqlite:///{path}")
-    await opened.open()
-    yield opened
-    await opened.close()
 
 
 async def take(store: SqliteStore, count: int) -> list[Claim]:

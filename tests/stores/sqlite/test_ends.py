@@ -2,7 +2,6 @@
 
 import asyncio
 import uuid
-from collections.abc import AsyncIterator
 from pathlib import Path
 
 import apsw
@@ -19,20 +18,6 @@ from tests.stores.sqlite.support import LANE, make_old, new_jobs
 
 BEFORE = 19  # the last schema in which finished jobs had a table of their own
 JOBS = 2_000
-
-
-@pytest.fixture
-def path(tmp_path: Path) -> Path:
-    return tmp_path / "jobs.db"
-
-
-@pytest.fixture
-async def store(path: Path) -> AsyncIterator[SqliteStore]:
-    await migrate(f"sqlite:///{path}")
-    opened = SqliteStore(f"sqlite:///{path}")
-    await opened.open()
-    yield opened
-    await opened.close()
 
 
 def new_lease() -> Lease:

@@ -79,6 +79,7 @@ async def pages(store: SqliteStore, wanted: JobFilter) -> list[str]:
 async def test_jobs_are_listed_by_their_states(store: SqliteStore, few: int, monkeypatch: pytest.MonkeyPatch) -> None:
     states = await some_of_each_state(store)
     monkeypatch.setattr(listing, "FEW", few)
+    monkeypatch.setattr(listing, "FEW_AFTER", few)
     assert set(states.values()) == {
         State.READY, State.SCHEDULED, State.RETRYING, State.BLOCKED, State.RUNNING,
         State.SUCCEEDED, State.DEAD, State.CANCELLED,

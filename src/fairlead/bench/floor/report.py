@@ -9,9 +9,9 @@ from fairlead.bench.supply import Mix
 NAMES = {"insert": "insert", "drain": "claim + settle", "flow": "insert + claim + settle"}
 
 NOTES = [
-    "Bare tables (id, lane, state, owner, fence, ready_at, payload; a history on PostgreSQL, where that is faster than "
-    "one table): ids made by the client, claims that name an owner, settlements guarded by it, no model. One blocking "
-    "connection a process, prepared statements, each batch its own durable commit.",
+    "Bare tables (id, lane, state, owner, fence, ready_at, payload; on PostgreSQL with a history): ids made by the "
+    "client, claims that name an owner, settlements guarded by it, no model. One blocking connection a process, "
+    "prepared statements, each batch its own durable commit.",
     "Every batch size is tried with a tenth of the jobs; the one that won runs over all of them in 1 and 2 processes. "
     "The best counts as the floor.",
 ]

@@ -6,8 +6,6 @@ are many, the newest jobs are looked at one after the other, as for any other li
 where the last one ended, below the finished jobs that are newer, so there it pays sooner.
 """
 
-import json
-
 from fairlead.core.model import Held, JobFilter, Page
 from fairlead.core.states import LIVE
 from fairlead.stores import rows
@@ -37,5 +35,5 @@ class ListingVerbs(RecordVerbs):
 
     async def _are_few(self, wanted: JobFilter, cursor: str | None) -> bool:
         """Whether few live jobs are in the wanted states."""
-        states = json.dumps(wanted.states) if wanted.states else None
-        return not await self._ask("live_beyond", states=states, most=FEW if cursor is None else FEW_AFTER)
+        most = FEW if cursor is None else FEW_AFTER
+        return not await self._ask("live_beyond", states=rows.filter_row(wanted)["states"], most=most)

@@ -10,11 +10,16 @@ WIDE = 64  # places that may be looked at for nothing
 SHARE = 8  # times as many places as jobs may be looked at
 
 
+def only_run(places: Collection[int]) -> tuple[int, int] | None:
+    """The first and the last of places that all follow one another; None if they do not. None may come twice."""
+    first, last = min(places), max(places)
+    return (first, last) if last - first + 1 == len(places) else None
+
+
 def parts(places: Collection[int]) -> list[tuple[int, int]]:
     """The first and the last of each run of places that follow one another; no place may come twice."""
-    first, last = min(places), max(places)
-    if last - first + 1 == len(places):
-        return [(first, last)]
+    if (only := only_run(places)) is not None:
+        return [only]
     found: list[tuple[int, int]] = []
     for place in sorted(places):
         if found and place == found[-1][1] + 1:

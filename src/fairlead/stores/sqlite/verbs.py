@@ -28,7 +28,7 @@ from fairlead.stores.sqlite.address import Address
 from fairlead.stores.sqlite.connection import query, values_for
 from fairlead.stores.sqlite.database import wal_bytes
 from fairlead.stores.sqlite.migrate import MIGRATIONS
-from fairlead.stores.sqlite.places import is_wide, parts
+from fairlead.stores.sqlite.places import is_wide, only_run, parts
 from fairlead.stores.sqlite.transactions import Afterwards
 from fairlead.stores.within import drive
 
@@ -202,9 +202,8 @@ def _success(lease: Lease, items: Sequence[Settlement]) -> Success:
     ids, places = [item.id for item in items], [item.place for item in items if item.place is not None]
     if len(places) == len(items) and rows.claimed_alike(items):
         given["fence"] = items[0].hold.fence
-        first, last = min(places), max(places)
-        if last - first + 1 == len(places):
-            return Success("run", {**given, "first": first, "last": last}, ids)
+        if (only := only_run(places)) is not None:
+            return Success("run", {**given, "first": only[0], "last": only[1]}, ids)
         return Success("plain", {**given, "places": apsw.carray(array("q", places))}, ids)
     told = [[item.id, item.hold.fence, item.result] for item in items]
     return Success("succeeded", {**given, "rows": to_json(told).decode()}, ids)

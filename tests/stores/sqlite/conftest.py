@@ -1,0 +1,23 @@
+"""A file with a store, for the tests of how SQLite keeps jobs."""
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from fairlead.stores.sqlite.migrate import migrate
+from fairlead.stores.sqlite.store import SqliteStore
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "jobs.db"
+
+
+@pytest.fixture
+async def store(path: Path) -> AsyncIterator[SqliteStore]:
+    await migrate(f"sqlite:///{path}")
+    opened = SqliteStore(f"sqlite:///{path}")
+    await opened.open()
+    yield opened
+    await opened.close()
