@@ -344,8 +344,8 @@ async def test_a_closed_database_says_so(database: Database) -> None:
 
 async def test_a_large_wal_is_given_back(database: Database, path: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("fairlead.stores.sqlite.database.LARGEST_WAL", 10_000)
-    monkeypatch.setattr("fairlead.stores.sqlite.database.WAL_CHECK_INTERVAL", 0.0)
-    monkeypatch.setattr(database, "_next_wal_check", 0.0)
+    monkeypatch.setattr("fairlead.stores.sqlite.database.CHECK_INTERVAL", 0.0)
+    monkeypatch.setattr(database, "_next_check", 0.0)
     await database.run(write("a" * 50_000))
     await database.run(lambda connection, now: None)  # answered before the check, which the next one waits for
     assert wal_bytes(path) <= 10_000

@@ -229,7 +229,7 @@ def test_callers_give_back_a_large_wal(path: str, monkeypatch: pytest.MonkeyPatc
     database.open(create=True)
     database.call(lambda connection, now: connection.execute("create table note (word text)"))
     monkeypatch.setattr("fairlead.stores.sqlite.database.LARGEST_WAL", 10_000)
-    monkeypatch.setattr(database, "_next_wal_check", 0.0)
+    monkeypatch.setattr(database, "_next_check", 0.0)
     database.call(write("a" * 50_000))
     assert wal_bytes(path) <= 10_000
     database.close()

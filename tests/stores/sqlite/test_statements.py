@@ -32,11 +32,14 @@ ALLOWED = (
 def test_hot_statements_use_an_index(name: str) -> None:
     connection = apsw.Connection(":memory:")
     apply_missing(connection, time.time())
-    steps = [row[3] for row in connection.execute(f"explain query plan {query(name)}", _AnyValue())]
-    scans = [step for step in steps if step.startswith("SCAN") and not step.startswith(ALLOWED)]
-    assert scans == []
-    assert not [step for step in steps if "AUTOMATIC" in step]
+    assert walks(connection, name) == []
     connection.close()
+
+
+def walks(connection: apsw.Connection, name: str) -> list[str]:
+    """The steps of a statement that go through a table, or make an index for one look."""
+    steps = [row[3] for row in connection.execute(f"explain query plan {query(name)}", _AnyValue(), can_cache=False)]
+    return [step for step in steps if (step.startswith("SCAN") and not step.startswith(ALLOWED)) or "AUTOMATIC" in step]
 
 
 def test_what_a_file_holds_can_be_read_by_older_libraries() -> None:
@@ -52,6 +55,7 @@ def test_what_a_file_holds_can_be_read_by_older_libraries() -> None:
 def test_every_statement_is_valid() -> None:
     connection = apsw.Connection(":memory:")
     apply_missing(connection, time.time())
+    connection.execute("analyze")  # there are statements about its tables
     for path in sorted((Path(apply_missing.__code__.co_filename).parent / "queries").glob("*.sql")):
         connection.execute(f"explain {query(path.stem)}", _AnyValue()).fetchall()
     connection.close()

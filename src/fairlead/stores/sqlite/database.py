@@ -8,9 +8,9 @@ writers. A database in memory has only one connection.
 import asyncio
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from typing import TypeVar
 
 import apsw
@@ -20,11 +20,12 @@ from fairlead.stores.sqlite.address import Address
 from fairlead.stores.sqlite.connection import LARGEST_WAL, connect, translating, wait_for_locks
 from fairlead.stores.sqlite.lines import Line
 from fairlead.stores.sqlite.openfiles import enter, leave
+from fairlead.stores.sqlite.statistics import forget_statistics
 from fairlead.stores.sqlite.transactions import Afterwards, Transactions
 
 GROUP = 100
-WAL_CHECK_INTERVAL = 5.0
-CHECKPOINT_PATIENCE = 0.25
+CHECK_INTERVAL = 5.0
+PATIENCE = 0.25  # seconds that tidying up waits for others
 
 Value = TypeVar("Value")
 
@@ -40,7 +41,7 @@ class Database:
         self._identity: tuple[int, int] | None = None
         self._writer: Line | None = None
         self._reader: Line | None = None
-        self._next_wal_check = 0.0
+        self._next_check = 0.0
 
     def open(self, create: bool = False) -> None:
         """Connect and start the threads; a missing file is created only on demand."""
@@ -121,7 +122,10 @@ class Database:
         def connected() -> apsw.Connection:
             with translating(self.address.path):
                 connection = connect(self.address, create)
-                connection.pragma("query_only", role == "reader")
+                if role == "reader":
+                    connection.pragma("query_only", True)
+                elif not connection.readonly("main"):
+                    _forget_statistics(connection)
                 return connection
 
         def transactions(connection: apsw.Connection) -> Transactions:
@@ -131,7 +135,7 @@ class Database:
         if role == "reader" or self.address.in_memory:
             line = Line(name, connected, transactions, group)
         else:
-            line = Line(name, connected, transactions, group, self._check_wal, _truncate_wal)
+            line = Line(name, connected, transactions, group, self._tidy_up, _truncate_wal)
         line.open()
         return line
 
@@ -151,12 +155,14 @@ class Database:
             return (0, 0)
         return (found.st_dev, found.st_ino)
 
-    def _check_wal(self, connection: apsw.Connection) -> None:
-        """Give back the space of a WAL that a long reader let grow."""
-        if time.monotonic() >= self._next_wal_check:
-            self._next_wal_check = time.monotonic() + WAL_CHECK_INTERVAL
-            if wal_bytes(self.address.path) > LARGEST_WAL:
-                _truncate_wal(connection)
+    def _tidy_up(self, connection: apsw.Connection) -> None:
+        """Once in a while: give back the space of a WAL that a long reader let grow, and forget statistics."""
+        if time.monotonic() < self._next_check:
+            return
+        self._next_check = time.monotonic() + CHECK_INTERVAL
+        if wal_bytes(self.address.path) > LARGEST_WAL:
+            _truncate_wal(connection)
+        _forget_statistics(connection)
 
 
 def wal_bytes(path: str) -> int:
@@ -168,9 +174,20 @@ def wal_bytes(path: str) -> int:
 
 def _truncate_wal(connection: apsw.Connection) -> None:
     """Best effort: a reader in the way is waited for only a moment."""
-    wait_for_locks(connection, CHECKPOINT_PATIENCE)
+    with _little_patience(connection), suppress(apsw.Error):
+        connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
+
+
+def _forget_statistics(connection: apsw.Connection) -> None:
+    """Best effort: a writer in the way is waited for only a moment."""
+    with _little_patience(connection), suppress(apsw.Error):
+        forget_statistics(connection)
+
+
+@contextmanager
+def _little_patience(connection: apsw.Connection) -> Iterator[None]:
+    wait_for_locks(connection, PATIENCE)
     try:
-        with suppress(apsw.Error):
-            connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
+        yield
     finally:
         wait_for_locks(connection)
