@@ -25,11 +25,12 @@ ENDS = [
     (State.READY, Ending.RELEASED),
 ]
 WRONG = [
-    "select id from record where state = 'running' except select id from running",
+    "select id from entry where state = 'running' except select id from running",
     "select id from running group by id having count(*) > 1",
-    "select id from record where (state = 'running') <> (claim is not null)",
-    "select id from claim where id not in (select claim from record where claim is not null)",
-    "select id from claim where jobs <> (select count(*) from record where record.claim = claim.id)",
+    "select id from entry where (state = 'running') <> (claim is not null)",
+    "select id from entry where aside is not iif(state in ('ready', 'running', 'succeeded'), null, state)",
+    "select id from claim where id not in (select claim from entry where claim is not null)",
+    "select id from claim where jobs <> (select count(*) from entry where entry.claim = claim.id)",
 ]
 
 

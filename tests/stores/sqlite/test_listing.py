@@ -18,14 +18,15 @@ from tests.stores.sqlite.test_herd import cost
 LEASE = Lease("00000000-0000-7000-8000-000000000001", "00000000-0000-7000-8000-000000000002")
 HISTORY = """
 with recursive numbers (number) as (select 1 union all select number + 1 from numbers where number < 100000)
-insert into record (id, shard, lane, state, attempt, crashes, fence, run_at, created_at, finished_at, payload)
+insert into entry (id, shard, lane, state, attempt, crashes, fence, run_at, created_at, finished_at, payload)
 select printf('done-%06d', number), 0, 1, 'succeeded', 1, 0, 1, 1, 1, 2, '{}'
 from numbers
 """
 BURIED = """
-insert into record (id, shard, lane, state, attempt, crashes, fence, run_at, ready_at, created_at, payload) values
-('a', 0, 1, 'ready', 0, 0, 0, 1, 1, 1, '{}'), ('b', 0, 1, 'scheduled', 0, 0, 0, 1, null, 1, '{}')
+insert into entry (id, shard, lane, state, aside, attempt, crashes, fence, run_at, ready_at, created_at, payload) values
+('a', 0, 1, 'ready', null, 0, 0, 0, 1, 1, 1, '{}'), ('b', 0, 1, 'scheduled', 'scheduled', 0, 0, 0, 1, null, 1, '{}')
 """
+QUICK = (State.READY, State.RUNNING, State.SUCCEEDED)
 NOTHING = dict.fromkeys(
     ("states", "key", "type", "tenant", "pool", "priority", "error_type", "fingerprint", "finished_after",
      "finished_before", "cursor")
@@ -129,10 +130,10 @@ def test_all_live_jobs_are_live_and_no_others() -> None:
     for state in State:
         ended = 1.0 if state in FINAL else None
         connection.execute(
-            "insert into record (id, shard, lane, state, attempt, crashes, fence, claim, run_at, ready_at, created_at, "
-            "finished_at, payload) values (?, 0, 1, ?, 0, 0, 0, 1, 1, 1, 1, ?, '{}')",
-            (state, state, ended),
+            "insert into entry (id, shard, lane, state, aside, attempt, crashes, fence, claim, run_at, ready_at, "
+            "created_at, finished_at, payload) values (?, 0, 1, ?, ?, 0, 0, 0, 1, 1, 1, 1, ?, '{}')",
+            (state, state, None if state in QUICK else state, ended),
         )
-    found = connection.execute("select record.id, live.state from live join record using (place)").fetchall()
+    found = connection.execute("select entry.id, live.state from live join entry using (place)").fetchall()
     assert sorted(found) == sorted((state, state) for state in LIVE)
     connection.close()

@@ -87,7 +87,7 @@ async def test_who_writes_for_long_is_not_waited_for(store: SqliteStore, path: P
     await again.open()
     other.execute("rollback")
     other.close()
-    assert "record" in analysed(path)
+    assert "entry" in analysed(path)
     for _ in range(2):
         await database_of(again).run(nothing)
     assert analysed(path) == {"theirs"}

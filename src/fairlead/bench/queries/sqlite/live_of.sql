@@ -1,5 +1,5 @@
 select count(*)
 from live
-cross join record as job on job.place = live.place
+cross join entry as job on job.place = live.place
 cross join lane on lane.id = job.lane
 where lane.type = :type

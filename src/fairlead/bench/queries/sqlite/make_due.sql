@@ -4,8 +4,8 @@ with recursive numbers (number) as (
     union all
     select number + 1 from numbers where number < :jobs
 )
-insert into record (id, shard, lane, state, attempt, crashes, fence, run_at, created_at, payload)
+insert into entry (id, shard, lane, state, aside, attempt, crashes, fence, run_at, created_at, payload)
 select
     printf('%08x-%04x-7000-8000-%012x', :millis >> 16, :millis & 65535, number),
-    0, :lane, 'scheduled', 0, 0, 0, :run_at, :run_at, :payload
+    0, :lane, 'scheduled', 'scheduled', 0, 0, 0, :run_at, :run_at, :payload
 from numbers

@@ -4,7 +4,7 @@ with recursive numbers (number) as (
     union all
     select number + 1 from numbers where number < :last
 )
-insert into record (
+insert into entry (
     id, shard, lane, state, attempt, crashes, fence, run_at, created_at, started_at, finished_at, room, payload
 )
 select

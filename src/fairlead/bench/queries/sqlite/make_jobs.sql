@@ -4,7 +4,7 @@ with recursive numbers (number) as (
     union all
     select number + 1 from numbers where number < :last
 )
-insert into record (id, shard, lane, state, attempt, crashes, fence, run_at, ready_at, created_at, payload)
+insert into entry (id, shard, lane, state, attempt, crashes, fence, run_at, ready_at, created_at, payload)
 select
     printf('%08x-%04x-7000-8000-%012x', :millis >> 16, :millis & 65535, number),
     0, lane_list.id, 'ready', 0, 0, 0, :now, :now + number * 1e-6 - 2.0, :now, :payload

@@ -1,2 +1,2 @@
-select count(*) from record indexed by job_due_lane
-where shard = 0 and state in ('scheduled', 'retrying') and state = 'scheduled' and lane = :lane
+select count(*) from entry indexed by job_due_lane
+where shard = 0 and aside in ('scheduled', 'retrying') and aside = 'scheduled' and lane = :lane

@@ -1,6 +1,6 @@
 -- What becomes ready now is due now; what stays ready keeps its place in time.
-update record
-set lane = :lane, state = :state, payload = coalesce(:payload, payload),
+update entry
+set lane = :lane, state = :state, aside = nullif(:state, 'ready'), payload = coalesce(:payload, payload),
     run_at = case
         when :run_at is not null then :run_at
         when :state = 'ready' and state <> 'ready' then :now

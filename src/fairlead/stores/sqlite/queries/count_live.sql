@@ -1,7 +1,7 @@
 -- SQLite tests the state once for each part of `live`, and skips the part, only where that is no look into a list.
 select live.state, count(*)
 from live
-cross join record as job on job.place = live.place
+cross join entry as job on job.place = live.place
 cross join lane on lane.id = job.lane
 where live.shard = :shard
     and (:states is null or instr(:states, '"' || live.state || '"'))

@@ -2,8 +2,8 @@ with found as (
     select
         job.fingerprint, lane.type, count(*) as jobs, count(distinct lane.tenant) as tenants,
         min(job.finished_at) as first_at, max(job.finished_at) as last_at, max(job.id) as sample
-    from record as job cross join lane on lane.id = job.lane
-    where job.shard = :shard and job.state = 'dead'
+    from entry as job cross join lane on lane.id = job.lane
+    where job.shard = :shard and job.aside = 'dead'
         and (:key is null or job.unique_key = :key)
         and (:type is null or lane.type = :type)
         and (:tenant is null or lane.tenant = :tenant)
@@ -21,5 +21,5 @@ select
     found.fingerprint, found.type, newest.error_type, coalesce(newest.error_message, ''), found.sample,
     found.jobs, found.tenants, found.first_at, found.last_at
 from found
-cross join record as newest on newest.id = found.sample and newest.shard = :shard and newest.state = 'dead'
+cross join entry as newest on newest.id = found.sample and newest.shard = :shard and newest.aside = 'dead'
 order by found.jobs desc, found.last_at desc, found.sample desc

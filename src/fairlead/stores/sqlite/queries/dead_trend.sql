@@ -1,6 +1,6 @@
 select job.fingerprint, lane.type, cast((:now - job.finished_at) / :width as integer) as ago, count(*)
-from record as job cross join lane on lane.id = job.lane
-where job.shard = :shard and job.state = 'dead'
+from entry as job cross join lane on lane.id = job.lane
+where job.shard = :shard and job.aside = 'dead'
     and (:key is null or job.unique_key = :key)
     and (:type is null or lane.type = :type)
     and (:tenant is null or lane.tenant = :tenant)

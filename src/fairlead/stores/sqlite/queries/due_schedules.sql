@@ -10,6 +10,6 @@ from (
     limit :limit
 ) as s
 left join schedule_fire as fire on fire.schedule = s.name and fire.shard = s.shard and fire.job_id is not null
-left join record as job on job.id = fire.job_id and job.finished_at is null
+left join entry as job on job.id = fire.job_id and job.finished_at is null
 group by s.name
 order by s.next_at, s.name

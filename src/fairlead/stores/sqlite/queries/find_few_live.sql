@@ -5,7 +5,7 @@ select
     job.state, job.fence, claim.owner, claim.lease,
     job.cancel_by, job.cancel_reason, job.cancel_grace, job.options
 from live
-cross join record as job on job.place = live.place
+cross join entry as job on job.place = live.place
 cross join lane on lane.id = job.lane
 left join claim on claim.id = job.claim
 where live.shard = :shard

@@ -3,7 +3,7 @@ select
     job.id, job.lane, job.attempt, job.crashes, :now - job.created_at,
     job.state, job.fence, claim.owner, claim.lease,
     job.cancel_by, job.cancel_reason, job.cancel_grace, job.options
-from record as job indexed by job_id
+from entry as job indexed by job_id
 cross join lane on lane.id = job.lane
 left join claim on claim.id = job.claim
 where job.shard = :shard

@@ -6,7 +6,7 @@ where tenant = :tenant and key = :key and shard = :shard and job_id = :job_id
         or (
             scope = 'active'
             and not exists (
-                select 1 from record where record.id = idempotency.job_id and record.finished_at is null
+                select 1 from entry where entry.id = idempotency.job_id and entry.finished_at is null
             )
         )
     )

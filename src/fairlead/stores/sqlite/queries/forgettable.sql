@@ -8,6 +8,6 @@ union
 select tenant, key, job_id from (
     select held.tenant, held.key, held.job_id from idempotency as held
     where held.scope = 'active' and held.shard = :shard
-        and not exists (select 1 from record where record.id = held.job_id and record.finished_at is null)
+        and not exists (select 1 from entry where entry.id = held.job_id and entry.finished_at is null)
     limit :limit
 )

@@ -4,8 +4,8 @@ select
     job.attempt, job.crashes, job.fence, job.created_at, job.run_at, job.not_after, job.started_at, job.finished_at,
     job.owner, job.result, job.error_type, job.error_message, job.unique_key, job.options, job.parent,
     job.fingerprint, job.replays, job.failure, lane.limits
-from record as job cross join lane on lane.id = job.lane
-where job.shard = :shard and job.state = 'dead'
+from entry as job cross join lane on lane.id = job.lane
+where job.shard = :shard and job.aside = 'dead'
     and job.id < coalesce(:cursor, '~')
     and (:key is null or job.unique_key = :key)
     and (:type is null or lane.type = :type)

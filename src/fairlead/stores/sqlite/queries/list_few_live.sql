@@ -8,7 +8,7 @@ select
 from (
     select job.place
     from live
-    cross join record as job on job.place = live.place
+    cross join entry as job on job.place = live.place
     cross join lane on lane.id = job.lane
     where live.shard = :shard
         and job.id < coalesce(:cursor, '~')
@@ -23,7 +23,7 @@ from (
     order by job.id desc
     limit :limit
 ) as newest
-cross join record as job on job.place = newest.place
+cross join entry as job on job.place = newest.place
 cross join lane on lane.id = job.lane
 left join claim on claim.id = job.claim
 order by job.id desc

@@ -4,7 +4,7 @@ select
     job.attempt, job.crashes, job.fence, job.created_at, job.run_at, job.not_after, job.started_at, job.finished_at,
     coalesce(job.owner, claim.owner), job.result, job.error_type, job.error_message, job.unique_key, job.options,
     job.parent, job.fingerprint, job.replays, job.failure, lane.limits
-from record as job indexed by job_id
+from entry as job indexed by job_id
 cross join lane on lane.id = job.lane
 left join claim on claim.id = job.claim
 where job.shard = :shard

@@ -5,7 +5,7 @@ set (places, jobs, wide) = (
     from (
         select distinct job.place
         from json_each(claim.places) as part
-        cross join record as job on job.place between part.value ->> 0 and part.value ->> 1
+        cross join entry as job on job.place between part.value ->> 0 and part.value ->> 1
         where +job.claim = claim.id and +job.state = 'running'
     )
 )

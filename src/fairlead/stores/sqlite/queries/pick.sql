@@ -6,7 +6,7 @@ from (
         (
             select group_concat(place)
             from (
-                select place from record
+                select place from entry
                 where shard = :shard and lane = quota.value and state = 'ready'
                 order by ready_at, place
                 limit :most

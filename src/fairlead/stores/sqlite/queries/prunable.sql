@@ -1,5 +1,5 @@
 select old.id, old.finished_at
-from record as old
+from entry as old
 cross join lane on lane.id = old.lane
 left join json_each(:retentions) as kept on kept.key = lane.type
 where old.finished_at is not null and old.finished_at < :now - :shortest

@@ -1,3 +1,3 @@
 delete from attempt
 where job_id = :id
-    and not exists (select 1 from record as job where job.id = attempt.job_id)
+    and not exists (select 1 from entry as job where job.id = attempt.job_id)

@@ -1,1 +1,1 @@
-delete from record where id = :id and finished_at = :finished_at returning id
+delete from entry where id = :id and finished_at = :finished_at returning id

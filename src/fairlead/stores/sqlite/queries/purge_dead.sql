@@ -1,8 +1,8 @@
-delete from record as job
+delete from entry as job
 where place in (
     select job.place
-    from record as job cross join lane on lane.id = job.lane
-    where job.shard = :shard and job.state = 'dead'
+    from entry as job cross join lane on lane.id = job.lane
+    where job.shard = :shard and job.aside = 'dead'
         and job.finished_at < :now - :older_than
         and (:key is null or job.unique_key = :key)
         and (:type is null or lane.type = :type)

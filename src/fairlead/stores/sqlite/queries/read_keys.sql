@@ -5,7 +5,7 @@ select
     held.job_id,
     case
         when held.scope = 'active' then not exists (
-            select 1 from record where record.id = held.job_id and record.finished_at is null
+            select 1 from entry where entry.id = held.job_id and entry.finished_at is null
         )
         else coalesce(held.expires_at <= :now, false)
     end

@@ -6,6 +6,6 @@ select
             ready_at, :now - created_at, not_after - :now, unique_key, options, place
         )
     )
-from record
+from entry
 where place between :first and :last
     and claim = (select claim.id from claim where claim.owner = :owner and claim.lease = :lease)

@@ -1,4 +1,4 @@
-update record
+update entry
 set cancel_at = coalesce(cancel_at, :now), cancel_by = :cancel_by, cancel_reason = :cancel_reason,
     cancel_grace = :cancel_grace
 where id = :id and shard = :shard and state = :held_state and fence = :held_fence

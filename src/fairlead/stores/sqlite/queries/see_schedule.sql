@@ -5,6 +5,6 @@ select
     :now, count(job.id), count(job.id) filter (where job.fence = 0)
 from schedule as s
 left join schedule_fire as fire on fire.schedule = s.name and fire.shard = s.shard and fire.job_id is not null
-left join record as job on job.id = fire.job_id and job.finished_at is null
+left join entry as job on job.id = fire.job_id and job.finished_at is null
 where s.name = :schedule and s.shard = :shard
 group by s.name

@@ -1,7 +1,8 @@
-update record as job
-set state = :state, attempt = :attempt, crashes = :crashes, claim = null, owner = :held_owner, finished_at = :now,
-    room = null, error_type = :error_type, error_message = :error_message, fingerprint = :fingerprint,
-    failure = :failure, result = :result
+update entry as job
+set state = :state, aside = nullif(:state, 'succeeded'), attempt = :attempt, crashes = :crashes, claim = null,
+    owner = :held_owner, finished_at = :now, room = null,
+    error_type = :error_type, error_message = :error_message, fingerprint = :fingerprint, failure = :failure,
+    result = :result
 where job.id = :id and job.shard = :shard and job.state = :held_state and job.fence = :held_fence
     and job.claim is (select claim.id from claim where claim.owner = :held_owner and claim.lease = :held_lease)
     and (job.cancel_at is not null) = :held_cancelled

@@ -1,5 +1,5 @@
-update record as job
-set state = :state, attempt = :attempt, crashes = :crashes, claim = null,
+update entry as job
+set state = :state, aside = nullif(:state, 'ready'), attempt = :attempt, crashes = :crashes, claim = null,
     run_at = case when :state = 'ready' then run_at else :now + :delay end,
     ready_at = case when :state = 'ready' then :now end,
     error_type = coalesce(:error_type, error_type), error_message = coalesce(:error_message, error_message),

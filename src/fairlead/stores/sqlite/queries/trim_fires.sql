@@ -5,4 +5,4 @@ where schedule = :schedule and shard = :shard
         where newer.schedule = :schedule and newer.shard = :shard
         order by newer.fire_at desc limit 1 offset :kept
     )
-    and not exists (select 1 from record where record.id = schedule_fire.job_id and record.finished_at is null)
+    and not exists (select 1 from entry where entry.id = schedule_fire.job_id and entry.finished_at is null)
