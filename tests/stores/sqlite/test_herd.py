@@ -12,12 +12,15 @@ from fairlead.stores.sqlite.migrate import apply_missing
 HERD = """
 with recursive numbers (number) as (select 1 union all select number + 1 from numbers where number < 100000)
 insert into entry (id, shard, lane, state, attempt, crashes, fence, run_at, not_after, created_at, payload, aside)
-select printf('herd-%d', number), 0, 2, 'scheduled', 0, 0, 0, 1.0, case when number % 2 then 5e9 end, 1, '{}', 'scheduled'
+select
+    printf('herd-%d', number), 0, 2, 'scheduled', 0, 0, 0, 1.0, case when number % 2 then 5e9 end, 1, '{}', 'scheduled'
 from numbers
 """
 OTHERS = """
-insert into entry (id, shard, lane, state, attempt, crashes, fence, run_at, not_after, created_at, payload, aside) values
-('a', 0, 1, 'scheduled', 0, 0, 0, 50.0, 60.0, 1, '{}', 'scheduled'), ('b', 0, 3, 'retrying', 0, 0, 0, 50.0, 60.0, 1, '{}', 'retrying')
+insert into entry
+(id, shard, lane, state, aside, attempt, crashes, fence, run_at, not_after, created_at, payload) values
+('a', 0, 1, 'scheduled', 'scheduled', 0, 0, 0, 50.0, 60.0, 1, '{}'),
+('b', 0, 3, 'retrying', 'retrying', 0, 0, 0, 50.0, 60.0, 1, '{}')
 """
 STEPS = 1000
 

@@ -43,6 +43,7 @@ from fairlead.stores.sqlite.leasebook import SqliteLeaseBook
 from fairlead.stores.sqlite.listing import ListingVerbs
 from fairlead.stores.sqlite.migrate import apply_missing, check_schema
 from fairlead.stores.sqlite.scripts import scripted
+from fairlead.stores.sqlite.telling import columns_of
 from fairlead.stores.sqlite.wakeups import LocalWakeups, SocketWakeups
 from fairlead.stores.statements import Script
 from fairlead.stores.within import run_within
@@ -139,13 +140,13 @@ class SqliteStore(
 
     async def claim(self, quotas: Sequence[Quota], lease: Lease) -> list[Claim]:
         """Make the lease's owner the owner of up to the given number of jobs of each lane."""
-        found = verbs.claimed(await self._database.run(verbs.claim(quotas, lease)))
-        await self._learn_lanes(row[1] for row in found)
-        return rows.claims_of(found, self._lanes.__getitem__, lease)
+        parts = list(columns_of(await self._database.run(verbs.claim(quotas, lease))))
+        await self._learn_lanes(set().union(*(columns[1] for columns in parts)))
+        return rows.claims_of_parts(parts, self._lanes.__getitem__, lease)
 
     def _claiming(self, quotas: Sequence[Quota], lease: Lease) -> Script[Rows]:
         telling = yield from verbs.claim_script(quotas, lease)
-        return verbs.claimed((yield telling)) if telling else []
+        return verbs.claimed((yield telling.whole)) if telling else []
 
     async def settle(self, settlements: Sequence[Settlement], expired_only: bool = False) -> set[str]:
         """Apply the settlements whose hold still holds; returns their ids."""

@@ -29,6 +29,7 @@ from fairlead.stores.sqlite.connection import query, values_for
 from fairlead.stores.sqlite.database import wal_bytes
 from fairlead.stores.sqlite.migrate import MIGRATIONS
 from fairlead.stores.sqlite.places import is_wide, only_run, parts
+from fairlead.stores.sqlite.telling import Telling, Told, telling_of_list, telling_of_runs, told
 from fairlead.stores.sqlite.transactions import Afterwards
 from fairlead.stores.within import drive
 
@@ -101,44 +102,39 @@ def _plain_rows(jobs: Sequence[tuple[str, int, str]]) -> tuple[str, list[dict[st
     return "insert_plain", [{"rows": to_json(jobs).decode()}]
 
 
-def claim(quotas: Sequence[Quota], lease: Lease) -> Callable[[apsw.Connection, float], Rows | Afterwards[Rows]]:
+def claim(quotas: Sequence[Quota], lease: Lease) -> Callable[[apsw.Connection, float], Told | Afterwards[Told]]:
     """A work that takes jobs from lanes; what there is to know about them is read while others may write."""
 
-    def work(connection: apsw.Connection, now: float) -> Rows | Afterwards[Rows]:
+    def work(connection: apsw.Connection, now: float) -> Told | Afterwards[Told]:
         def perform(step: Step) -> Rows:
             return execute(connection, step.query, step.rows, now)
 
         telling = drive(claim_script(quotas, lease), perform)
-        return Afterwards(lambda: perform(telling)) if telling else []
+        return Afterwards(lambda: drive(told(telling), perform)) if telling else []
 
     return work
 
 
-def claim_script(quotas: Sequence[Quota], lease: Lease) -> Generator[Step, list[Any], Step | None]:
-    """The same as a script: it takes the jobs, and returns the step that tells about them; None if there are none."""
+def claim_script(quotas: Sequence[Quota], lease: Lease) -> Generator[Step, list[Any], Telling | None]:
+    """The same as a script: it takes the jobs, and returns what tells about them; None if there are none."""
     picked = yield Step("pick", _alike(quotas))
     places = f"[{','.join(text for (text,) in picked if text)}]"
     if places == "[]":
         return None
-    named, lying = {"owner": lease.owner, "lease": lease.token}, set(from_json(places))
+    lying = set(from_json(places))
     runs = parts(lying)
-    given = {**named, "jobs": len(lying), "parts": to_json(runs).decode()}
+    given = {"owner": lease.owner, "lease": lease.token, "jobs": len(lying), "parts": to_json(runs).decode()}
     ((number, jobs),) = yield Step("begin_claim", [given])
-    taking, telling, where = _by_runs(runs) if len(runs) <= max(1, len(lying) // LONG_RUN) else _by_list(places)
-    yield Step(taking, [{**part, "claim": number} for part in where])
+    side_by_side = len(runs) <= max(1, len(lying) // LONG_RUN)
+    if side_by_side:
+        yield Step("claim_run", [{"first": first, "last": last, "claim": number} for first, last in runs])
+    else:
+        yield Step("claim", [{"places": places, "claim": number}])
     if jobs > len(lying):  # one of its jobs may have come back, and be claimed once more
         yield Step("narrow_claims", [{"claims": f"[{number}]"}])
-    return Step(telling, [{**part, **named} for part in where])
-
-
-def _by_runs(runs: Sequence[tuple[int, int]]) -> tuple[str, str, list[dict[str, Any]]]:
-    """The statements that claim jobs and tell about them where they lie side by side, and what these take."""
-    return "claim_run", "read_run", [{"first": first, "last": last} for first, last in runs]
-
-
-def _by_list(places: str) -> tuple[str, str, list[dict[str, Any]]]:
-    """The same for jobs that lie apart."""
-    return "claim", "read_claimed", [{"places": places}]
+    if side_by_side:
+        return telling_of_runs(runs, quotas[0].lane if len(quotas) == 1 else None, lease)
+    return telling_of_list(places, len(lying), lease)
 
 
 def _alike(quotas: Sequence[Quota]) -> list[dict[str, Any]]:
@@ -149,9 +145,9 @@ def _alike(quotas: Sequence[Quota]) -> list[dict[str, Any]]:
     return [{"most": most, "lanes": apsw.carray(each)} for most, each in lanes.items()]
 
 
-def claimed(told: Rows) -> list[Any]:
-    """The rows of jobs, from the texts that tell about them."""
-    return [row for (text,) in told for row in from_json(text)]
+def claimed(whole: Rows) -> list[Any]:
+    """The rows of jobs, from the texts that tell about each."""
+    return [row for (text,) in whole for row in from_json(text)]
 
 
 def settle(settlements: Sequence[Settlement], expired_only: bool) -> Callable[[apsw.Connection, float], list[str]]:
