@@ -14,7 +14,6 @@ from fairlead.core.model import Claim, Outcome
 from fairlead.core.settle import Relief
 from fairlead.handlers.spec import HandlerSpec
 from fairlead.telemetry.events import Event, JobEnded, JobStarted
-from fairlead.worker.lead import Waiting
 from fairlead.worker.running import Running
 from tests.worker.support import until
 
@@ -23,9 +22,10 @@ MANY = 40
 
 
 class Desk:
-    """An app whose handler does what its job says, and tells in which task."""
+    """An app whose handler does what its job says, and tells in which task; runs that mark their context begin in one of
+    their own each, others share that in which they take turns."""
 
-    def __init__(self) -> None:
+    def __init__(self, marks: bool) -> None:
         self.app = fairlead.App("sqlite:///:memory:", poll="50ms", drain="1s")
         self.tasks: dict[int, asyncio.Task[object] | None] = {}
         self.names: dict[int, str] = {}
@@ -35,7 +35,8 @@ class Desk:
         @self.app.handler("act", retry=fairlead.Retry(attempts=1))
         async def act(number: int, what: str = "nothing") -> int:
             self.tasks[number], self.names[number] = asyncio.current_task(), NAME.get()
-            NAME.set(f"job {number}")
+            if marks:
+                NAME.set(f"job {number}")
             if what == "wait":
                 await self.go.wait()
             elif what == "fail":
@@ -62,14 +63,18 @@ class Desk:
         return await self.act.enqueue_many([{"number": number, "what": what} for number, what in enumerate(acts)])
 
 
+@pytest.fixture(params=[True, False], ids=["marked", "unmarked"])
+def desk(request: pytest.FixtureRequest) -> Desk:
+    return Desk(request.param)
+
+
 async def warm(desk: Desk) -> None:
     """Let the worker learn that the type is quick."""
     await (await desk.act.enqueue(-1)).wait(10)
     desk.tasks.clear()
 
 
-async def test_runs_that_do_not_wait_share_a_task_and_nothing_else() -> None:
-    desk = Desk()
+async def test_runs_that_do_not_wait_share_a_task_and_nothing_else(desk: Desk) -> None:
     async with desk.app, desk.app.worker(concurrency=8):
         await warm(desk)
         jobs = await desk.submit(*["nothing"] * MANY)
@@ -78,8 +83,7 @@ async def test_runs_that_do_not_wait_share_a_task_and_nothing_else() -> None:
         assert set(desk.names.values()) == {"nobody"}
 
 
-async def test_one_that_waits_keeps_nobody_waiting_and_can_be_stopped() -> None:
-    desk = Desk()
+async def test_one_that_waits_keeps_nobody_waiting_and_can_be_stopped(desk: Desk) -> None:
     async with desk.app, desk.app.worker(concurrency=8) as worker:
         await warm(desk)
         jobs = await desk.submit("nothing", "wait", "nothing", "hang", "nothing", "nothing")
@@ -96,8 +100,7 @@ async def test_one_that_waits_keeps_nobody_waiting_and_can_be_stopped() -> None:
         assert await jobs[1].wait(10) == 1
 
 
-async def test_no_more_wait_at_once_than_there_are_slots() -> None:
-    desk = Desk()
+async def test_no_more_wait_at_once_than_there_are_slots(desk: Desk) -> None:
     async with desk.app, desk.app.worker(concurrency=3) as worker:
         await warm(desk)
         jobs = await desk.submit(*["wait"] * 6)
@@ -108,8 +111,7 @@ async def test_no_more_wait_at_once_than_there_are_slots() -> None:
         assert [await job.wait(10) for job in jobs] == list(range(6))
 
 
-async def test_one_that_fails_or_cancels_its_task_does_no_harm_to_the_next() -> None:
-    desk = Desk()
+async def test_one_that_fails_or_cancels_its_task_does_no_harm_to_the_next(desk: Desk) -> None:
     async with desk.app, desk.app.worker(concurrency=8):
         await warm(desk)
         jobs = await desk.submit("nothing", "fail", "nothing", "cancel myself", "nothing", "wait", "nothing")
@@ -145,19 +147,21 @@ async def test_a_long_row_of_turns_lets_others_have_theirs() -> None:
         assert len(set(found)) > 3
 
 
-async def test_a_defect_in_the_middle_of_turns_keeps_nobody_else_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
-    desk, defects = Desk(), ["once"]
+async def test_a_defect_in_the_middle_of_turns_keeps_nobody_else_waiting(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    defects = ["once"]
     async with desk.app, desk.app.worker(concurrency=8) as worker:
         await warm(desk)
-        begin, told = worker.slots._runner.begin, list[object]()
+        run, told = worker.slots._runner.run, list[object]()
         asyncio.get_running_loop().set_exception_handler(lambda loop, context: told.append(context["exception"]))
 
-        def fail_once(claim: Claim, spec: HandlerSpec, running: Running | None) -> Outcome | Waiting[Outcome]:
+        async def fail_once(claim: Claim, spec: HandlerSpec, running: Running | None) -> Outcome:
             if defects and '"number":2' in claim.payload:
                 raise RuntimeError(defects.pop())
-            return begin(claim, spec, running)
+            return await run(claim, spec, running)
 
-        monkeypatch.setattr(worker.slots._runner, "begin", fail_once)
+        monkeypatch.setattr(worker.slots._runner, "run", fail_once)
         jobs = await desk.submit(*["nothing"] * 5)
         assert [await job.wait(10) for job in jobs if job is not jobs[2]] == [0, 1, 3, 4]
         assert not defects
@@ -166,9 +170,11 @@ async def test_a_defect_in_the_middle_of_turns_keeps_nobody_else_waiting(monkeyp
         await until(lambda: len(told) == 1)
 
 
-async def test_what_went_well_before_a_failure_is_counted_before_it(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_what_went_well_before_a_failure_is_counted_before_it(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Else a type would seem to fail always, whose runs fail now and then."""
-    desk, counted = Desk(), [0]
+    counted = [0]
     async with desk.app, desk.app.worker(concurrency=50) as worker:
         await warm(desk)
         health = worker.slots._health
@@ -210,8 +216,7 @@ async def test_what_reading_the_arguments_sets_stays_with_the_run() -> None:
         assert [await job.wait(10) for job in jobs] == [["nobody", f"job {number}"] for number in range(MANY)]
 
 
-async def test_who_begins_to_listen_in_the_middle_of_turns_hears_of_no_start_without_its_end() -> None:
-    desk = Desk()
+async def test_who_begins_to_listen_in_the_middle_of_turns_hears_of_no_start_without_its_end(desk: Desk) -> None:
     async with desk.app, desk.app.worker(concurrency=50):
         await warm(desk)
         for job in await desk.submit(*["nothing"] * 5, "listen", *["nothing"] * MANY):
@@ -222,8 +227,7 @@ async def test_who_begins_to_listen_in_the_middle_of_turns_hears_of_no_start_wit
         assert desk.started == desk.ended
 
 
-async def test_a_stored_traceback_begins_with_the_handler() -> None:
-    desk = Desk()
+async def test_a_stored_traceback_begins_with_the_handler(desk: Desk) -> None:
     async with desk.app, desk.app.worker(concurrency=8):
         await warm(desk)
         (job,) = await desk.submit("fail")

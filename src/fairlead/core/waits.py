@@ -15,6 +15,7 @@ MINUTE = 60
 
 Begun = tuple[str, float, float]
 Key = TypeVar("Key", str, int)
+Job = TypeVar("Job")
 
 
 class WaitCount(NamedTuple):
@@ -50,10 +51,15 @@ class Waits:
 
     def begun(self, jobs: Sequence[Begun]) -> None:
         """Jobs were started."""
+        self.begun_alike(jobs, lambda job: job)
+
+    def begun_alike(self, jobs: Sequence[Job], begun_of: Callable[[Job], Begun]) -> None:
+        """The same; what there is to know of a job is asked only of those that are counted."""
         if len(jobs) <= AT_ONCE:
-            self._begun += jobs
+            self._begun += map(begun_of, jobs)
         else:
-            self._count(thinned(jobs, AT_ONCE, self._random))
+            sample = thinned(jobs, AT_ONCE, self._random)
+            self._count((begun_of(job), stands_for) for job, stands_for in sample)
 
     def sort(self) -> None:
         """Count what has begun since the last call."""

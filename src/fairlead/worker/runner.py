@@ -2,7 +2,7 @@
 
 import asyncio
 import contextvars
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable
 from concurrent.futures import Executor
 from functools import partial
 from typing import Any
@@ -35,32 +35,24 @@ class Runner:
 
     def begin(self, claim: Claim, spec: HandlerSpec, run: Run | None = None) -> Outcome | Waiting[Outcome]:
         """Run the handler up to where it waits for the first time; cancellation passes through."""
+        return lead(self.run(claim, spec, run))
+
+    async def run(self, claim: Claim, spec: HandlerSpec, run: Run | None = None) -> Outcome:
+        """Run the handler; every end but cancellation is an outcome."""
         if claim.time_left is not None and claim.time_left < 0:
             return Outcome(Ending.EXPIRED, error=late_error(-claim.time_left))
         if not spec.is_bare:
-            return lead(self._run(claim, spec, run))
-        within = contextvars.copy_context().run
-        try:  # a coroutine of ours around the handler's would cost more than a run that does nothing
-            coroutine, result = within(_first_step, claim, spec)
-            if coroutine is not None:
-                return lead(self._go_on(Waiting(coroutine, result, within), spec))
+            return await self._run(claim, spec, run)
+        try:
+            result = await spec.function(**spec.load(claim.payload, claim.lane.version))
             return WELL if result is None else self._succeeded(result)
         except FROM_OUTSIDE:
             raise
         except BaseException as error:
             return outcome_of(error, spec)
 
-    async def _go_on(self, rest: Waiting[Any], spec: HandlerSpec) -> Outcome:
-        """Run the rest of a handler that waits."""
-        try:
-            return self._succeeded(await rest)
-        except FROM_OUTSIDE:
-            raise
-        except BaseException as error:
-            return outcome_of(error, spec)
-
     async def _run(self, claim: Claim, spec: HandlerSpec, run: Run | None) -> Outcome:
-        """Run a handler that has a context or a thread; every end but cancellation is an outcome."""
+        """Run one that has a context or a thread."""
         context = Context(claim, run, self._tools) if spec.arguments.takes_context else None
         try:
             arguments = spec.load(claim.payload, claim.lane.version)
@@ -92,12 +84,3 @@ class Runner:
             if not in_thread.cancel() and not in_thread.done():
                 self._lost.add(claim, in_thread.done)
             raise
-
-
-def _first_step(claim: Claim, spec: HandlerSpec) -> tuple[Coroutine[Any, Any, Any] | None, Any]:
-    """A handler's coroutine and what it waits for; None and its result, if it waits for nothing."""
-    coroutine = spec.function(**spec.load(claim.payload, claim.lane.version))
-    try:
-        return coroutine, coroutine.send(None)
-    except StopIteration as end:
-        return None, end.value

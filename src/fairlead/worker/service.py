@@ -125,7 +125,7 @@ class Worker:
         self._pools = Pools(controls.known)
         self.slots = Slots(
             slots, registry, runner, lost, self._settler, self._health, self._telemetry, self._on_freed,
-            tally.ended, tally.waits.begun, terms,
+            tally, terms,
         )  # fmt: skip
         self._accounts = Accounts(store, self._claimer.queue, tally, frozenset(pools), self.slots.times, bool(reserve))
         self._claimer.queue.differ(self.info.id)

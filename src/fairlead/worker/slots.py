@@ -12,6 +12,7 @@ import asyncio
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextvars import copy_context
 from random import Random
 
 from fairlead.core.alike import only_lane
@@ -19,18 +20,19 @@ from fairlead.core.controls import Controls
 from fairlead.core.failure import Policies
 from fairlead.core.model import CancelRequest, Claim, Ending, Lane, Outcome, Settlement
 from fairlead.core.settle import settle, succeed
+from fairlead.core.tally import Tally
 from fairlead.handlers.spec import HandlerSpec, Registry
 from fairlead.telemetry.events import CancelAsked, JobEnded, JobStarted, LateExecution, Telemetry
 from fairlead.worker.health import Health
-from fairlead.worker.lead import Waiting
+from fairlead.worker.lead import Waiting, lead
 from fairlead.worker.lost import LostRuns
 from fairlead.worker.runner import Runner
 from fairlead.worker.running import ITS_OWN_DOING, Running
 from fairlead.worker.settler import Settler
+from fairlead.worker.spell import Spell, begun_of
 from fairlead.worker.terms import Terms
 
 PATIENCE = 2.0  # seconds within which jobs that were claimed ahead should start
-SPELL = 0.005  # seconds after which runs that take turns let the rest of the worker have a turn
 ANY = Policies()
 SUCCEEDED = Ending.SUCCEEDED
 
@@ -48,8 +50,7 @@ class Slots:
         health: Health,
         telemetry: Telemetry,
         on_freed: Callable[[int], None],
-        on_ended: Callable[[Sequence[tuple[Lane, float]]], None] = lambda ended: None,
-        on_started: Callable[[Sequence[tuple[str, float, float]]], None] = lambda began: None,
+        tally: Tally | None = None,
         terms: Terms | None = None,
     ) -> None:
         self.size = size
@@ -64,8 +65,7 @@ class Slots:
         self._health = health
         self._telemetry = telemetry
         self._on_freed = on_freed
-        self._on_ended = on_ended
-        self._on_started = on_started
+        self._tally = tally or Tally()
         self._terms = terms or Terms(Controls())
         self._random = Random()
         self._quick: dict[str, HandlerSpec] = {}  # types whose last run did not wait
@@ -200,46 +200,76 @@ class Slots:
                 self._shared = None
             self._go_on()
 
-    def _take_spell(self, task: asyncio.Task[None]) -> tuple[Running, Waiting[Outcome]] | None:
+    def _take_spell(self, task: asyncio.Task[None]) -> tuple[Running, Waiting[Outcome | None]] | None:
         """Run quick jobs one after the other, until the spell is over or one of them waits, which is returned."""
-        well: list[tuple[Claim, str | None]] = []
-        began: list[tuple[str, float, float]] = []
-        ended: list[tuple[Lane, float]] = []
-        telling, now = bool(self._telemetry), time.monotonic()
-        until = now + SPELL
+        spell = Spell(time.monotonic(), task)
         try:
-            while self.waiting and len(self.running) < self.capacity and now < until and not task.cancelling():
-                claim = self.waiting.popleft()
-                lane, started = claim.lane, now
-                spec = self._quick.get(lane.type)
-                if spec is None:
-                    self._start(claim)
+            while self._goes_on(spell):
+                if self.waiting[0].lane.type not in self._quick:
+                    self._start(self.waiting.popleft())
                     continue
-                began.append((lane.pool, claim.ready_at, started))
-                running = None if spec.is_bare else Running(claim, spec, started, task)
-                outcome = self._begin(claim, spec, running, telling)
-                if isinstance(outcome, Waiting):
-                    return running or Running(claim, spec, started, task), outcome
-                now = time.monotonic()
-                if outcome.ending is SUCCEEDED and outcome.stored is None and not telling:
-                    well.append((claim, outcome.result))
-                    ended.append((lane, now - started))
-                else:  # what went well before it counts before it
-                    self._end_well(well, ended)
-                    well, ended = [], []
-                    self._end(running or Running(claim, spec, started, task), outcome)
+                rest = lead(self._run_on(spell))
+                if isinstance(rest, Waiting):
+                    spell.is_left = True
+                    return spell.running(), rest
             return None
         finally:
-            self._on_started(began)
-            self._end_well(well, ended)
+            self._begun += len(spell.began)
+            self._tally.waits.begun_alike(spell.began, begun_of)
+            self._end_well(spell)
 
-    def _end_well(self, runs: list[tuple[Claim, str | None]], ended: list[tuple[Lane, float]]) -> None:
+    def _goes_on(self, spell: Spell) -> bool:
+        """Whether another job may have its turn in the spell."""
+        if not self.waiting or len(self.running) >= self.capacity:
+            return False
+        return spell.now < spell.until and not spell.task.cancelling()
+
+    async def _run_on(self, spell: Spell) -> Outcome | None:
+        """Run quick jobs in one coroutine, since one for each would cost more than a run that does nothing.
+
+        When one of them has to wait, the others go on in another: this one returns what it ended in. What a run sets in
+        context variables stays with it: the one after it begins in a coroutine with a context of its own.
+        """
+        telling, given, run = bool(self._telemetry), copy_context(), self._runner.run
+        while self._goes_on(spell):
+            spec = self._quick.get(self.waiting[0].lane.type)
+            if spec is None:
+                return None
+            claim = self.waiting.popleft()
+            if telling:
+                self._tell_start(claim)
+            try:
+                outcome = await run(claim, spec, spell.begin(claim, spec))
+            except asyncio.CancelledError:
+                if spell.is_left:
+                    raise
+                outcome = ITS_OWN_DOING
+            if spell.is_left:
+                return outcome
+            took = spell.ended(time.monotonic())
+            if outcome.ending is SUCCEEDED and outcome.stored is None and not telling:
+                spell.well.append((claim, outcome.result))
+                spell.took.append(took)
+            else:  # what went well before it counts before it
+                self._end_well(spell)
+                self._end(spell.running(), outcome)
+            if copy_context() != given:
+                return None
+        return None
+
+    def _end_well(self, spell: Spell) -> None:
         """Settle runs of a spell that succeeded, each with its result."""
-        if runs:
-            self._ended += len(runs)
-            self._health.ended_well([claim for claim, _ in runs])
-            self._settler.add(succeed(runs))
-            self._on_ended(ended)
+        well, took = spell.take_well()
+        if not well:
+            return
+        self._ended += len(well)
+        claims = [claim for claim, _ in well]
+        self._health.ended_well(claims)
+        self._settler.add(succeed(well))
+        if (only := only_lane(claims)) is not None:
+            self._tally.ended_alike(only, took)
+        else:
+            self._tally.ended([(claim.lane, ran) for claim, ran in zip(claims, took, strict=True)])
 
     def _start(self, claim: Claim) -> None:
         """Run a job in a task of its own."""
@@ -249,8 +279,8 @@ class Slots:
 
     async def _run_alone(self, running: Running) -> None:
         claim = running.claim
-        self._on_started([(claim.lane.pool, claim.ready_at, running.started)])
-        outcome = self._begin(claim, running.spec, running, bool(self._telemetry))
+        self._tally.waits.begun([begun_of((claim, running.started))])
+        outcome = self._begin(running)
         if isinstance(outcome, Waiting):
             outcome = await self._go_through(running, outcome)
         else:
@@ -262,7 +292,7 @@ class Slots:
         running.agree(self._terms)
         self.running[running.claim.id, running.claim.fence] = running
 
-    async def _go_through(self, running: Running, rest: Waiting[Outcome]) -> Outcome:
+    async def _go_through(self, running: Running, rest: Waiting[Outcome] | Waiting[Outcome | None]) -> Outcome:
         """A run waits: if it was its turn, the task is now its own, and others share another."""
         self._quick.pop(running.spec.name, None)
         if running.task is self._shared:
@@ -270,9 +300,11 @@ class Slots:
             self._enter(running)
             self._go_on()
         try:
-            return await rest
+            outcome = await rest
         except asyncio.CancelledError:
             return running.outcome_of_stop()
+        assert outcome is not None
+        return outcome
 
     def _go_on(self) -> None:
         """Start what there is room for, and tell how many runs have ended."""
@@ -285,18 +317,19 @@ class Slots:
         if ended:
             self._on_freed(ended)
 
-    def _begin(
-        self, claim: Claim, spec: HandlerSpec, running: Running | None, telling: bool
-    ) -> Outcome | Waiting[Outcome]:
-        """Run a job up to where it waits for the first time; what nobody can stop until then need not be known."""
+    def _begin(self, running: Running) -> Outcome | Waiting[Outcome]:
+        """Run a job up to where it waits for the first time."""
         self._begun += 1
-        if telling:
-            waited = max(0.0, time.time() - claim.ready_at)
-            self._telemetry.emit(JobStarted(claim.id, claim.lane.type, claim.lane.tenant, claim.attempt, waited))
+        if self._telemetry:
+            self._tell_start(running.claim)
         try:
-            return self._runner.begin(claim, spec, running)
+            return self._runner.begin(running.claim, running.spec, running)
         except asyncio.CancelledError:
-            return ITS_OWN_DOING if running is None else running.outcome_of_stop()
+            return running.outcome_of_stop()
+
+    def _tell_start(self, claim: Claim) -> None:
+        waited = max(0.0, time.time() - claim.ready_at)
+        self._telemetry.emit(JobStarted(claim.id, claim.lane.type, claim.lane.tenant, claim.attempt, waited))
 
     def _end(self, running: Running, outcome: Outcome) -> None:
         """Settle a run, unless that was done without it."""
@@ -324,7 +357,7 @@ class Slots:
         if relief is not None:
             self._health.decided(claim, relief, settlement)
         if started is not None:
-            self._on_ended([(claim.lane, ran)])
+            self._tally.ended([(claim.lane, ran)])
         if self._telemetry:
             self._tell_end(claim, settlement, ran)
 
