@@ -22,8 +22,8 @@ MANY = 40
 
 
 class Desk:
-    """An app whose handler does what its job says, and tells in which task; runs that mark their context begin in one of
-    their own each, others share that in which they take turns."""
+    """An app whose handler does what its job says, and tells in which task; runs that mark their context begin in one
+    of their own each, others share that in which they take turns."""
 
     def __init__(self, marks: bool) -> None:
         self.app = fairlead.App("sqlite:///:memory:", poll="50ms", drain="1s")

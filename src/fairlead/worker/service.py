@@ -350,10 +350,12 @@ class Worker:
             self._news.set()
         if elsewhere or (here and self._stop_asked):
             self._waker.wake([LIMITS_HINT])
-        self._counts.update([settlement.state for settlement in settlements])
-        for settlement in settlements:
-            if settlement.state is not SUCCEEDED or settlement.calls_back:
-                self._hint_after(settlement)
+        told = [item for item in settlements if item.state is not SUCCEEDED or item.calls_back]
+        if well := len(settlements) - len(told):
+            self._counts[SUCCEEDED] += well
+        for settlement in told:
+            self._counts[settlement.state] += 1
+            self._hint_after(settlement)
 
     def _hint_after(self, settlement: Settlement) -> None:
         """What was given back is for others to take; a job that waits for soon concerns the promoter; from one that has
