@@ -11,6 +11,7 @@ import contextlib
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from operator import itemgetter
 from uuid import uuid4
 
 from fairlead.core import quarantine
@@ -36,6 +37,7 @@ from fairlead.worker.suspects import Suspects
 from fairlead.worker.tally import GENERATION, Tally
 from fairlead.worker.trouble import Trouble
 
+ATTEMPT_OF = itemgetter(Claim._fields.index("attempt"))
 EVERY = 0.5
 SOONEST = 0.1
 SURVEY = 2.0
@@ -104,9 +106,10 @@ class Health:
         else:
             for claim in claims:
                 good[claim.lane.type, claim.lane.tenant] += 1
-        for claim in claims:
-            if claim.attempt > 1:
-                good_retries[claim.lane.tenant] += 1
+        if max(map(ATTEMPT_OF, claims), default=1) > 1:
+            for claim in claims:
+                if claim.attempt > 1:
+                    good_retries[claim.lane.tenant] += 1
         if self._breakers.permitted:
             for claim in claims:
                 self._breakers.ended(claim, True)

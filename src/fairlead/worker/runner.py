@@ -44,7 +44,10 @@ class Runner:
         if not spec.is_bare:
             return await self._run(claim, spec, run)
         try:
-            result = await spec.function(**spec.load(claim.payload, claim.lane.version))
+            arguments = (
+                spec.load(claim.payload, claim.lane.version) if spec.upgrade else spec.arguments.load(claim.payload)
+            )
+            result = await spec.function(**arguments)
             return WELL if result is None else self._succeeded(result)
         except FROM_OUTSIDE:
             raise

@@ -26,7 +26,7 @@ from fairlead.telemetry.events import CancelAsked, JobEnded, JobStarted, LateExe
 from fairlead.worker.health import Health
 from fairlead.worker.lead import Waiting, lead
 from fairlead.worker.lost import LostRuns
-from fairlead.worker.runner import Runner
+from fairlead.worker.runner import WELL, Runner
 from fairlead.worker.running import ITS_OWN_DOING, Running
 from fairlead.worker.settler import Settler
 from fairlead.worker.spell import Spell, begun_of
@@ -204,10 +204,7 @@ class Slots:
         """Run quick jobs one after the other, until the spell is over or one of them waits, which is returned."""
         spell = Spell(time.monotonic(), task)
         try:
-            while self._goes_on(spell):
-                if self.waiting[0].lane.type not in self._quick:
-                    self._start(self.waiting.popleft())
-                    continue
+            while not spell.is_over:
                 rest = lead(self._run_on(spell))
                 if isinstance(rest, Waiting):
                     spell.is_left = True
@@ -218,36 +215,38 @@ class Slots:
             self._tally.waits.begun_alike(spell.began, begun_of)
             self._end_well(spell)
 
-    def _goes_on(self, spell: Spell) -> bool:
-        """Whether another job may have its turn in the spell."""
-        if not self.waiting or len(self.running) >= self.capacity:
-            return False
-        return spell.now < spell.until and not spell.task.cancelling()
-
     async def _run_on(self, spell: Spell) -> Outcome | None:
         """Run quick jobs in one coroutine, since one for each would cost more than a run that does nothing.
 
         When one of them has to wait, the others go on in another: this one returns what it ended in. What a run sets in
         context variables stays with it: the one after it begins in a coroutine with a context of its own.
         """
+        waiting, task, last, spec = self.waiting, spell.task, None, None
         telling, given, run = bool(self._telemetry), copy_context(), self._runner.run
-        while self._goes_on(spell):
-            spec = self._quick.get(self.waiting[0].lane.type)
+        while waiting and len(self.running) < self.capacity and spell.now < spell.until and not task.cancelling():
+            claim = waiting.popleft()
+            lane = claim.lane
+            if lane is not last:
+                last, spec = lane, self._quick.get(lane.type)
             if spec is None:
-                return None
-            claim = self.waiting.popleft()
+                last = None
+                self._start(claim)
+                continue
             if telling:
                 self._tell_start(claim)
+            spell.began.append((claim, spell.now))
+            spell.spec, spell.record = spec, None
             try:
-                outcome = await run(claim, spec, spell.begin(claim, spec))
+                outcome = await run(claim, spec, None if spec.is_bare else spell.running())
             except asyncio.CancelledError:
                 if spell.is_left:
                     raise
                 outcome = ITS_OWN_DOING
             if spell.is_left:
                 return outcome
-            took = spell.ended(time.monotonic())
-            if outcome.ending is SUCCEEDED and outcome.stored is None and not telling:
+            now = time.monotonic()
+            took, spell.now = now - spell.now, now
+            if not telling and (outcome is WELL or (outcome.ending is SUCCEEDED and outcome.stored is None)):
                 spell.well.append((claim, outcome.result))
                 spell.took.append(took)
             else:  # what went well before it counts before it
@@ -255,6 +254,7 @@ class Slots:
                 self._end(spell.running(), outcome)
             if copy_context() != given:
                 return None
+        spell.is_over = True
         return None
 
     def _end_well(self, spell: Spell) -> None:
