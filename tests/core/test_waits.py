@@ -4,7 +4,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fairlead.core.runtimes import bucket_of
-from fairlead.core.waits import AT_ONCE, SAMPLE, Spread, WaitCount, Waits, by_minute, by_pool, merged, spread, spread_of
+from fairlead.core.waits import (
+    AT_ONCE,
+    SAMPLE,
+    Begun,
+    Spread,
+    WaitCount,
+    Waits,
+    by_minute,
+    by_pool,
+    merged,
+    spread,
+    spread_of,
+)
 
 seconds = st.floats(0.000_1, 1e6)
 
@@ -82,3 +94,16 @@ def test_those_that_come_in_turns_are_all_seen() -> None:
     counts = {count.pool: count.starts for count in waits.take()}
     assert sum(counts.values()) == 400 * AT_ONCE
     assert 0.85 < counts["short"] / counts["long"] < 1.15
+
+
+@given(st.integers(0, 400))
+def test_of_what_is_not_counted_nothing_is_asked(size: int) -> None:
+    waits, asked = Waits(), list[float]()
+
+    def begun_of(waited: float) -> Begun:
+        asked.append(waited)
+        return ("short", 0.0, waited)
+
+    waits.begun_alike([0.5] * size, begun_of)
+    assert len(asked) <= AT_ONCE
+    assert sum(count.starts for count in waits.take()) == size

@@ -12,7 +12,7 @@ from fairlead.stores.sqlite.migrate import apply_missing
 HOT = [
     "active_lanes", "claim", "pick", "settle_succeeded", "settled_succeeded",
     "settle_plain", "settled_plain", "claim_run", "read_run", "settle_run", "settled_run", "claim_number",
-    "insert_plain", "insert_one", "held",
+    "insert_plain", "insert_one", "held", "read_fresh", "read_fresh_run", "read_fresh_runs",
     "insert_jobs", "lost", "promote", "prunable", "prune_attempts",
     "prune_history", "read_attempts", "read_many", "read_keys", "read_lanes", "renew", "reserve_keys", "settle_finish",
     "settle_note", "settle_return", "take_over_keys", "revive", "list_jobs", "forget_keys",
