@@ -1,6 +1,7 @@
--- What a claim and a success change costs as little as it can: `state` is in the condition of one index only, that of
--- ready jobs. All others ask for `aside`, which says the state of a job that is neither ready, running nor succeeded,
--- and which neither of the two touches, so that SQLite need not look at those indexes at all.
+-- What a claim and a success change costs as little as it can: `state` is in the condition of two indexes only, that of
+-- ready jobs and that of jobs with a `not_after`, which mostly have none. All others ask for `aside`, which says the
+-- state of a job that is neither ready, running nor succeeded, and which neither of the two touches, so that SQLite need
+-- not look at those indexes at all.
 --
 -- The table has a name that no older version knows: one that goes on over this file must fail, not leave jobs where
 -- nobody looks for them.
