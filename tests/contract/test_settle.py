@@ -133,8 +133,7 @@ async def test_a_failure_is_remembered_until_success_forgets_it(world: World, ru
 async def test_one_wrong_part_of_the_hold_changes_nothing(
     store: Store, running: Claim, ending: Ending, part: str
 ) -> None:
-    settlement = ended(running, ending)
-    settlement.hold = running.hold._replace(**{part: WRONG_PARTS[part]})
+    settlement = ended(running, ending)._replace(hold=running.hold._replace(**{part: WRONG_PARTS[part]}))
     before = await store.read(running.id)
     assert await store.settle([settlement]) == set()
     assert await store.read(running.id) == before
@@ -156,8 +155,7 @@ async def test_the_place_of_a_job_that_is_gone_belongs_to_nobody_or_to_another(s
 async def test_a_hold_without_owner_or_lease_does_not_match_a_running_job(
     store: Store, running: Claim, part: str
 ) -> None:
-    settlement = done(running)
-    settlement.hold = running.hold._replace(**dict[str, Any]({part: None}))
+    settlement = done(running)._replace(hold=running.hold._replace(**dict[str, Any]({part: None})))
     assert await store.settle([settlement]) == set()
 
 
@@ -238,8 +236,7 @@ async def test_the_same_success_twice_in_one_batch_counts_once(store: Store, run
 
 
 async def test_a_settlement_of_an_unknown_job_does_nothing(store: Store, running: Claim) -> None:
-    settlement = done(running)
-    settlement.id, settlement.place = str(uuid4()), None
+    settlement = done(running)._replace(id=str(uuid4()), place=None)
     assert await store.settle([settlement]) == set()
     assert await store.read(settlement.id) is None
 

@@ -49,8 +49,8 @@ def test_many_successes_are_decided_as_each_of_them_alone() -> None:
         (CLAIM._replace(id="f"), None),
     ]
     alone = [settle(claim, Outcome(Ending.SUCCEEDED, result), POLICY, Random(1)) for claim, result in runs]
-    assert succeed(runs) == alone
-    assert succeed([]) == []
+    assert succeed([claim for claim, _ in runs], [result for _, result in runs]) == alone
+    assert succeed([], []) == []
 
 
 @pytest.mark.parametrize("ending", [Ending.FAILED, Ending.TIMED_OUT])

@@ -14,7 +14,7 @@ from fairlead.core.model import Claim, Outcome
 from fairlead.core.settle import Relief
 from fairlead.handlers.spec import HandlerSpec
 from fairlead.telemetry.events import Event, JobEnded, JobStarted
-from fairlead.worker.running import Running
+from fairlead.worker import runner, slots
 from tests.worker.support import until
 
 NAME: ContextVar[str] = ContextVar("NAME", default="nobody")
@@ -151,18 +151,17 @@ async def test_a_defect_in_the_middle_of_turns_keeps_nobody_else_waiting(
     desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     defects = ["once"]
-    async with desk.app, desk.app.worker(concurrency=8) as worker:
+    async with desk.app, desk.app.worker(concurrency=8):
         await warm(desk)
-        run, told = worker.slots._runner.run, list[object]()
+        told = list[object]()
         asyncio.get_running_loop().set_exception_handler(lambda loop, context: told.append(context["exception"]))
 
-        async def fail_once(claim: Claim, spec: HandlerSpec, running: Running | None) -> Outcome:
-            if defects and '"number":2' in claim.payload:
-                raise RuntimeError(defects.pop())
-            return await run(claim, spec, running)
+        def fail(error: BaseException, spec: HandlerSpec) -> Outcome:
+            raise RuntimeError(defects.pop())
 
-        monkeypatch.setattr(worker.slots._runner, "run", fail_once)
-        jobs = await desk.submit(*["nothing"] * 5)
+        monkeypatch.setattr(slots, "outcome_of", fail)
+        monkeypatch.setattr(runner, "outcome_of", fail)
+        jobs = await desk.submit("nothing", "nothing", "fail", "nothing", "nothing")
         assert [await job.wait(10) for job in jobs if job is not jobs[2]] == [0, 1, 3, 4]
         assert not defects
         desk.tasks.clear()

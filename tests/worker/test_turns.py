@@ -3,7 +3,7 @@
 import pytest
 
 from fairlead.core.model import Claim, Lane, Lease, Priority
-from fairlead.worker.slots import in_turns
+from fairlead.worker.turns import in_turns
 
 
 def claim(name: str) -> Claim:

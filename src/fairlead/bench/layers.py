@@ -4,6 +4,7 @@ import asyncio
 import time
 from collections.abc import Callable, Coroutine
 from concurrent.futures import ThreadPoolExecutor
+from itertools import repeat
 from typing import Any
 
 import uvloop
@@ -80,12 +81,11 @@ def _claim_steps(mix: Mix) -> list[Step]:
 
 
 def _settle_steps(mix: Mix) -> list[Step]:
-    app = _app()
-    runs: list[tuple[Claim, str | None]] = [(claim, None) for claim in _claims(app, mix)]
-    settlements = succeed(runs)
+    claims = _claims(_app(), mix)
+    settlements = succeed(claims, repeat(None))
     settlement_rows = [rows.settlement_row(settlement) for settlement in settlements]
     return [
-        ("settle", "decide", lambda: succeed(runs)),
+        ("settle", "decide", lambda: succeed(claims, repeat(None))),
         ("settle", "sort out successes", lambda: _sort_out(settlements)),
         ("settle", "failure to row", lambda: [rows.settlement_row(settlement) for settlement in settlements]),
         ("settle", "rows to JSON", lambda: to_json(settlement_rows)),
@@ -93,8 +93,8 @@ def _settle_steps(mix: Mix) -> list[Step]:
 
 
 def _sort_out(settlements: list[Settlement]) -> None:
-    for items in rows.split_succeeded(settlements)[0].values():
-        rows.claimed_alike(list(items.values()))
+    for found in rows.split_succeeded(settlements)[0]:
+        assert found.are_alike
 
 
 def _app() -> BenchApp:

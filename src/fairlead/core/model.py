@@ -251,8 +251,7 @@ class Outcome(NamedTuple):
     stored: "Settlement | None" = None
 
 
-@dataclass(slots=True)
-class Settlement:
+class Settlement(NamedTuple):
     """The state change that follows from an outcome, valid only while `hold` still holds."""
 
     id: str

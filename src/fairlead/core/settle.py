@@ -3,8 +3,9 @@
 Workers, the recoverer, timeouts and cancellation all come here, and what leaves here goes through `store.settle`.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from itertools import repeat
 from random import Random
 from typing import NamedTuple
 
@@ -25,6 +26,8 @@ SUCCEEDED = Ending.SUCCEEDED
 LOST_FINGERPRINT = fingerprint(LOST)
 
 Policy = Retry | Policies
+
+_new = tuple.__new__
 
 
 class Relief(NamedTuple):
@@ -49,28 +52,25 @@ def settle(
     decide = _DECISIONS[outcome.ending] if job.cancel is None else _heed
     settlement = decide(job, outcome, policy, rng)
     if relief is not None and settlement.state in (State.RETRYING, State.DEAD):
-        _relieve(settlement, job, policy_for(policy, _failure(outcome)), relief, rng)
+        settlement = _relieve(settlement, job, policy_for(policy, _failure(outcome)), relief, rng)
     states.require(settlement.hold.state, settlement.state)
     return settlement
 
 
-def succeed(runs: Iterable[tuple[Claim, str | None]]) -> list[Settlement]:
-    """What `settle` decides of runs that ended well, for many at once; each comes with its result."""
+def succeed(claims: Sequence[Claim], results: Iterable[str | None]) -> list[Settlement]:
+    """What `settle` decides of runs that ended well, for many at once and column by column, each with its result."""
     states.require(states.RUNNING, states.SUCCEEDED)
-    settlements: list[Settlement] = []
-    shared: tuple[object, ...] = ()
-    for job, result in runs:
-        seen = (job.lease, job.fence, job.cancel)
-        if seen != shared:  # the jobs of one claim mostly share their hold
-            shared, hold = seen, job.hold
-        calls_back = job.options is not None and wants_callback(job.options)
-        settlements.append(
-            Settlement(
-                job.id, hold, states.SUCCEEDED, job.attempt, job.crashes, SUCCEEDED, 0.0, result, None, calls_back,
-                job.place,
-            )
-        )  # fmt: skip
-    return settlements
+    if not claims:
+        return []
+    ids, _, _, attempts, crashes, fences, _, _, _, _, options, leases, cancels, places = zip(*claims, strict=True)
+    alike = all(map(_are_alike, (fences, leases, cancels)))  # the jobs of one claim mostly share their hold
+    holds = repeat(claims[0].hold) if alike else [job.hold for job in claims]
+    calls_back = repeat(False) if options.count(None) == len(options) else map(_calls_back, options)
+    each = zip(
+        ids, holds, repeat(states.SUCCEEDED), attempts, crashes, repeat(SUCCEEDED), repeat(0.0), results, repeat(None),
+        calls_back, places, repeat(None),
+    )  # fmt: skip
+    return list(map(_new, repeat(Settlement), each))
 
 
 def heed(settlement: Settlement, job: Held) -> Settlement | None:
@@ -102,24 +102,23 @@ def _fail(job: Claim | Held, outcome: Outcome, policy: Policy, rng: Random) -> S
         else:
             after = error.retry_after
     delay = retry_delay(policy_for(policy, failure), job.attempt, job.age, rng, after, at_least)
-    settlement = _settlement(job, outcome, State.DEAD if delay is None else State.RETRYING)
-    settlement.delay = delay or 0.0
-    return settlement
+    return _settlement(job, outcome, State.DEAD if delay is None else State.RETRYING)._replace(delay=delay or 0.0)
 
 
-def _relieve(settlement: Settlement, job: Claim | Held, policy: Retry, relief: Relief, rng: Random) -> None:
+def _relieve(settlement: Settlement, job: Claim | Held, policy: Retry, relief: Relief, rng: Random) -> Settlement:
     """Neither an excuse nor a longer wait lets a job live beyond its `max_age`, and a longer wait never ends it."""
     if relief.excused:
         delay = wait(policy, job.attempt, job.age, rng) if settlement.state is State.DEAD else settlement.delay
         if delay is None:
-            return
-        settlement.state, settlement.attempt, settlement.delay = State.RETRYING, job.attempt - 1, delay
+            return settlement
+        settlement = settlement._replace(state=State.RETRYING, attempt=job.attempt - 1, delay=delay)
     if settlement.state is State.RETRYING and relief.curb is not None:
-        settlement.state, settlement.delay, settlement.curbed_by = State.DEAD, 0.0, relief.curb
-        settlement.error = _noted(settlement.error, relief.why)
-    elif settlement.state is State.RETRYING and relief.at_least > settlement.delay:
+        error = _noted(settlement.error, relief.why)
+        return settlement._replace(state=State.DEAD, delay=0.0, curbed_by=relief.curb, error=error)
+    if settlement.state is State.RETRYING and relief.at_least > settlement.delay:
         latest = LONGEST_DELAY if policy.max_age is None else max(0.0, seconds(policy.max_age) - job.age)
-        settlement.delay = max(settlement.delay, min(relief.at_least, latest))
+        return settlement._replace(delay=max(settlement.delay, min(relief.at_least, latest)))
+    return settlement
 
 
 def _noted(error: ErrorInfo | None, why: str) -> ErrorInfo | None:
@@ -135,35 +134,29 @@ def _failure(outcome: Outcome) -> FailureClass:
 
 def _snooze(job: Claim | Held, outcome: Outcome, policy: Policy, rng: Random) -> Settlement:
     """A handler that wants to run later has not failed: it gets its attempt back."""
-    settlement = _settlement(job, outcome, State.SCHEDULED)
-    settlement.attempt, settlement.error = job.attempt - 1, None
-    settlement.delay = (outcome.error and outcome.error.retry_after) or 0.0
-    return settlement
+    delay = (outcome.error and outcome.error.retry_after) or 0.0
+    return _settlement(job, outcome, State.SCHEDULED)._replace(attempt=job.attempt - 1, error=None, delay=delay)
 
 
 def _release(job: Claim | Held, outcome: Outcome, policy: Policy, rng: Random) -> Settlement:
     """A worker that stops gives the job back as if it had not taken it."""
-    settlement = _settlement(job, outcome, State.READY)
-    settlement.attempt = job.attempt - 1
-    return settlement
+    return _settlement(job, outcome, State.READY)._replace(attempt=job.attempt - 1)
 
 
 def _lose(job: Claim | Held, outcome: Outcome, policy: Policy, rng: Random) -> Settlement:
     """A lost lease burns no attempt, but a job that takes its workers down with it ends after a few of them."""
     crashes, most = job.crashes + 1, policy_for(policy, FailureClass.CRASH).attempts
-    settlement = _settlement(job, outcome, State.DEAD if crashes >= most else State.READY)
-    settlement.attempt, settlement.crashes = job.attempt - 1, crashes
     message = f"the worker that ran this job was lost ({crashes} of at most {most} times)"
-    settlement.error = ErrorInfo(LOST, message, failure=FailureClass.CRASH, fingerprint=LOST_FINGERPRINT)
-    return settlement
+    error = ErrorInfo(LOST, message, failure=FailureClass.CRASH, fingerprint=LOST_FINGERPRINT)
+    settlement = _settlement(job, outcome, State.DEAD if crashes >= most else State.READY)
+    return settlement._replace(attempt=job.attempt - 1, crashes=crashes, error=error)
 
 
 def _heed(job: Claim | Held, outcome: Outcome, policy: Policy, rng: Random) -> Settlement:
     """A job that was to be cancelled is not run again: however its run ended, unless well, it is cancelled."""
     assert job.cancel is not None
     settlement = _settlement(job, outcome, State.CANCELLED)
-    settlement.error = settlement.error or _marked(cancel_error(job.cancel))
-    return settlement
+    return settlement._replace(error=settlement.error or _marked(cancel_error(job.cancel)))
 
 
 def _cancel(job: Claim | Held, outcome: Outcome, policy: Policy, rng: Random) -> Settlement:
@@ -178,10 +171,18 @@ def _settlement(job: Claim | Held, outcome: Outcome, state: State) -> Settlement
     ending, result, error, _ = outcome
     if error is not None:
         error = _marked(error)
-    calls_back = job.options is not None and wants_callback(job.options)
     return Settlement(
-        job.id, job.hold, state, job.attempt, job.crashes, ending, 0.0, result, error, calls_back, job.place
-    )
+        job.id, job.hold, state, job.attempt, job.crashes, ending, 0.0, result, error, _calls_back(job.options),
+        job.place,
+    )  # fmt: skip
+
+
+def _calls_back(options: str | None) -> bool:
+    return options is not None and wants_callback(options)
+
+
+def _are_alike(values: Sequence[object]) -> bool:
+    return values.count(values[0]) == len(values)
 
 
 def _marked(error: ErrorInfo) -> ErrorInfo:

@@ -72,9 +72,14 @@ class HandlerSpec:
 
     def load(self, payload: str, version: int) -> dict[str, Any]:
         """The arguments of a payload, upgraded first if an older version wrote it."""
-        if version < self.version and self.upgrade:
-            payload = json.dumps(self.upgrade(json.loads(payload), version))
-        return self.arguments.load(payload)
+        return self.loading(version)(payload)
+
+    def loading(self, version: int) -> Callable[[str], dict[str, Any]]:
+        """What gets the arguments of payloads that a version wrote."""
+        upgrade, load = self.upgrade, self.arguments.load
+        if version < self.version and upgrade:
+            return lambda payload: load(json.dumps(upgrade(json.loads(payload), version)))
+        return load
 
     def job_type(self) -> JobType:
         """What the store keeps of it."""

@@ -3,9 +3,9 @@
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict
-from itertools import chain, islice, repeat
-from operator import itemgetter, le
-from typing import Any
+from itertools import chain, compress, islice, pairwise, repeat
+from operator import is_not, itemgetter, le
+from typing import Any, NamedTuple
 
 from fairlead.core.audit import AuditEntry
 from fairlead.core.failure import FailureClass
@@ -41,6 +41,7 @@ Columns = tuple[Iterable[Any], ...]  # ids, lanes and instants can be gone throu
 BY_AGE = itemgetter(6, 0)  # of a claim: since when its job is ready, and its id
 
 _new = tuple.__new__
+_NO_COLUMNS = ((),) * len(Settlement._fields)
 
 
 def lane_of(row: Row) -> Lane:
@@ -124,34 +125,64 @@ def settlement_row(settlement: Settlement) -> dict[str, Any]:
     }
 
 
-def split_succeeded(
-    settlements: Sequence[Settlement],
-) -> tuple[dict[tuple[str, str], dict[str, Settlement]], list[Settlement]]:
-    """Successes that nothing follows from, by their claim and job, the first where one comes twice; and all others."""
-    succeeded: dict[tuple[str, str], dict[str, Settlement]] = {}
-    others, last, own = [], None, None
-    for item in settlements:
-        hold = item.hold
-        if hold is not last:  # the jobs of a claim mostly share it
-            last, own = hold, _claim_held(hold, succeeded)
-        if own is not None and item.state is SUCCEEDED and item.error is None and not item.calls_back:
-            own.setdefault(item.id, item)
+class Successes(NamedTuple):
+    """Jobs of one claim that succeeded, by columns; each job comes once."""
+
+    lease: Lease
+    ids: Sequence[str]
+    fences: Sequence[int]
+    results: Sequence[str | None]
+    places: Sequence[int | None]
+
+    @property
+    def are_alike(self) -> bool:
+        """Whether none has a result and all were claimed equally often."""
+        return _all_are(None, self.results) and _all_are(self.fences[0], self.fences)
+
+
+def split_succeeded(settlements: Sequence[Settlement]) -> tuple[list[Successes], list[Settlement]]:
+    """Successes that nothing follows from, by their claims; and all others."""
+    others: list[Settlement] = []
+    ids, holds, states, _, _, _, _, results, errors, calls_back, places, _ = _columns(settlements)
+    if not (_all_are(SUCCEEDED, states) and _all_are(None, errors) and _all_are(False, calls_back)):
+        others = [item for item in settlements if not _is_plain_success(item)]
+        settlements = [item for item in settlements if _is_plain_success(item)]
+        ids, holds, _, _, _, _, _, results, _, _, places, _ = _columns(settlements)
+    by_claim: dict[tuple[str, str], list[slice]] = {}
+    changes = compress(range(1, len(ids)), map(is_not, holds, holds[1:]))  # a claim's jobs mostly share their hold
+    for first, last in pairwise([0, *changes, len(ids)] if ids else ()):
+        state, _, owner, lease, _ = holds[first]
+        if state is not RUNNING or owner is None or lease is None:
+            others += settlements[first:last]
         else:
-            others.append(item)
-    return {claim: own for claim, own in succeeded.items() if own}, others
+            by_claim.setdefault((owner, lease), []).append(slice(first, last))
+    columns = (ids, holds, results, places)
+    return [_successes(Lease(*claim), columns, where) for claim, where in by_claim.items()], others
 
 
-def _claim_held(hold: Hold, succeeded: dict[tuple[str, str], dict[str, Settlement]]) -> dict[str, Settlement] | None:
-    """Where the successes of the hold's claim are gathered; None if it is not that of a claim."""
-    if hold.state is not RUNNING or hold.owner is None or hold.lease is None:
-        return None
-    return succeeded.setdefault((hold.owner, hold.lease), {})
+def _successes(lease: Lease, columns: tuple[Sequence[Any], ...], where: Sequence[slice]) -> Successes:
+    """Of a job that comes twice, the first counts."""
+    ids, holds, results, places = (
+        column[where[0]] if len(where) == 1 else list(chain.from_iterable(column[part] for part in where))
+        for column in columns
+    )
+    if len(set(ids)) < len(ids):
+        first = {job_id: at for at, job_id in reversed(list(enumerate(ids)))}.values()
+        ids, holds, results, places = ([column[at] for at in first] for column in (ids, holds, results, places))
+    fences = [holds[0].fence] * len(ids) if _all_are(holds[0], holds) else [hold.fence for hold in holds]
+    return Successes(lease, ids, fences, results, places)
 
 
-def claimed_alike(items: Sequence[Settlement]) -> bool:
-    """Whether these successes have no results and their jobs were claimed equally often."""
-    fence = items[0].hold.fence
-    return not [item for item in items if item.result is not None or item.hold.fence != fence]
+def _columns(settlements: Sequence[Settlement]) -> tuple[Sequence[Any], ...]:
+    return tuple(zip(*settlements, strict=True)) or _NO_COLUMNS
+
+
+def _is_plain_success(item: Settlement) -> bool:
+    return item.state is SUCCEEDED and item.error is None and not item.calls_back
+
+
+def _all_are(value: Any, values: Sequence[Any]) -> bool:
+    return values.count(value) == len(values)
 
 
 def job_of(row: Row) -> JobRecord:

@@ -20,9 +20,10 @@ TELLING = 200  # jobs; fewer that ended quickly say little about the next one
 class Pace:
     """The rate at which jobs end while there are any at hand, and what a claim takes, over the last moments.
 
-    Of the last two spans the slower one counts: jobs that started together may end together once. As long as nothing
-    may be claimed ahead, a span is also over when as many jobs have ended as there are slots, and enough of them to
-    tell. What a claim takes that finds the worker with empty hands is not counted: that is the time to be bridged.
+    Of the last two spans the slower one counts: jobs that started together may end together once. A span is also over
+    when as many jobs have ended as there are slots, and enough of them to tell, if that tells of a higher rate: who has
+    begun to run quick jobs soon claims as many as it can use. What a claim takes that finds the worker with empty hands
+    is not counted: that is the time to be bridged.
     """
 
     def __init__(self) -> None:
@@ -49,10 +50,8 @@ class Pace:
         """How many more jobs are sure to find a slot soon."""
         now = time.monotonic()
         span = now - self._since
-        if span > SPAN or (self._ended >= max(slots, TELLING) and not self._ahead(slots)):
-            self._rates = (self._rates[1], self._ended / max(span - self._idle, SHORTEST))
+        rate = self._ended / max(span - self._idle, SHORTEST)
+        if span > SPAN or (self._ended >= max(slots, TELLING) and rate > min(self._rates)):
+            self._rates = (self._rates[1], rate)
             self._ended, self._idle, self._since = 0, 0.0, now
-        return self._ahead(slots)
-
-    def _ahead(self, slots: int) -> int:
         return min(MOST * slots, int(min(self._rates) * min(SOON, max(SOONEST, CLAIMS * self._claim))))

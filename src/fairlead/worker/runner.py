@@ -41,21 +41,6 @@ class Runner:
         """Run the handler; every end but cancellation is an outcome."""
         if claim.time_left is not None and claim.time_left < 0:
             return Outcome(Ending.EXPIRED, error=late_error(-claim.time_left))
-        if not spec.is_bare:
-            return await self._run(claim, spec, run)
-        try:
-            arguments = (
-                spec.load(claim.payload, claim.lane.version) if spec.upgrade else spec.arguments.load(claim.payload)
-            )
-            result = await spec.function(**arguments)
-            return WELL if result is None else self._succeeded(result)
-        except FROM_OUTSIDE:
-            raise
-        except BaseException as error:
-            return outcome_of(error, spec)
-
-    async def _run(self, claim: Claim, spec: HandlerSpec, run: Run | None) -> Outcome:
-        """Run one that has a context or a thread."""
         context = Context(claim, run, self._tools) if spec.arguments.takes_context else None
         try:
             arguments = spec.load(claim.payload, claim.lane.version)
@@ -64,7 +49,7 @@ class Runner:
                 result = await spec.function(*given, **arguments)
             else:
                 result = await self._in_thread(claim, partial(spec.function, *given, **arguments))
-            outcome = self._succeeded(result)
+            outcome = self.succeeded(result)
             if context is not None and context.open_transaction is not None and self._tools is not None:
                 return await self._tools.commit(claim, outcome, context.open_transaction)
             return outcome
@@ -76,7 +61,8 @@ class Runner:
             if context is not None and context.end():
                 await context.roll_back()
 
-    def _succeeded(self, result: Any) -> Outcome:
+    def succeeded(self, result: Any) -> Outcome:
+        """What a run that returned this has ended in; an error if it cannot be kept."""
         return WELL if result is None else Outcome(Ending.SUCCEEDED, dump_result(result, self._result_limit))
 
     async def _in_thread(self, claim: Claim, call: Callable[[], Any]) -> Any:

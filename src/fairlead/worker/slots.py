@@ -11,7 +11,7 @@ Runs that succeed in such a spell are settled and accounted for together when it
 import asyncio
 import time
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextvars import copy_context
 from random import Random
 
@@ -23,6 +23,8 @@ from fairlead.core.settle import settle, succeed
 from fairlead.core.tally import Tally
 from fairlead.handlers.spec import HandlerSpec, Registry
 from fairlead.telemetry.events import CancelAsked, JobEnded, JobStarted, LateExecution, Telemetry
+from fairlead.worker.containing import FROM_OUTSIDE
+from fairlead.worker.failures import outcome_of
 from fairlead.worker.health import Health
 from fairlead.worker.lead import Waiting, lead
 from fairlead.worker.lost import LostRuns
@@ -31,6 +33,7 @@ from fairlead.worker.running import ITS_OWN_DOING, Running
 from fairlead.worker.settler import Settler
 from fairlead.worker.spell import Spell, begun_of
 from fairlead.worker.terms import Terms
+from fairlead.worker.turns import in_turns
 
 PATIENCE = 2.0  # seconds within which jobs that were claimed ahead should start
 ANY = Policies()
@@ -211,8 +214,8 @@ class Slots:
                     return spell.running(), rest
             return None
         finally:
-            self._begun += len(spell.began)
-            self._tally.waits.begun_alike(spell.began, begun_of)
+            self._begun += len(spell.claims)
+            self._tally.waits.begun_alike(spell.runs, spell.begun)
             self._end_well(spell)
 
     async def _run_on(self, spell: Spell) -> Outcome | None:
@@ -222,35 +225,48 @@ class Slots:
         context variables stays with it: the one after it begins in a coroutine with a context of its own.
         """
         waiting, task, last, spec = self.waiting, spell.task, None, None
-        telling, given, run = bool(self._telemetry), copy_context(), self._runner.run
-        while waiting and len(self.running) < self.capacity and spell.now < spell.until and not task.cancelling():
+        telling, given, runner = bool(self._telemetry), copy_context(), self._runner
+        now, until = spell.instants[-1], spell.until
+        while waiting and now < until and not task.cancelling():
             claim = waiting.popleft()
-            lane = claim.lane
-            if lane is not last:
-                last, spec = lane, self._quick.get(lane.type)
-            if spec is None:
+            if claim.lane is not last:
+                last, spec = claim.lane, self._quick.get(claim.lane.type)
+                load = None if spec is None else spec.loading(claim.lane.version)
+            if spec is None or load is None:
                 last = None
                 self._start(claim)
+                if len(self.running) >= self.capacity:
+                    break
                 continue
             if telling:
                 self._tell_start(claim)
-            spell.began.append((claim, spell.now))
+            spell.claims.append(claim)
             spell.spec, spell.record = spec, None
             try:
-                outcome = await run(claim, spec, None if spec.is_bare else spell.running())
+                if spec.is_bare and claim.time_left is None:
+                    result = await spec.function(**load(claim.payload))
+                    outcome = WELL if result is None else runner.succeeded(result)
+                else:
+                    outcome = await runner.run(claim, spec, spell.running())
             except asyncio.CancelledError:
                 if spell.is_left:
                     raise
                 outcome = ITS_OWN_DOING
+            except FROM_OUTSIDE:
+                raise
+            except BaseException as error:
+                outcome = outcome_of(error, spec)
             if spell.is_left:
                 return outcome
             now = time.monotonic()
-            took, spell.now = now - spell.now, now
-            if not telling and (outcome is WELL or (outcome.ending is SUCCEEDED and outcome.stored is None)):
-                spell.well.append((claim, outcome.result))
-                spell.took.append(took)
+            spell.instants.append(now)
+            if outcome is WELL and not telling:
+                spell.results.append(None)
+            elif outcome.ending is SUCCEEDED and outcome.stored is None and not telling:
+                spell.results.append(outcome.result)
             else:  # what went well before it counts before it
                 self._end_well(spell)
+                spell.taken += 1
                 self._end(spell.running(), outcome)
             if copy_context() != given:
                 return None
@@ -259,13 +275,12 @@ class Slots:
 
     def _end_well(self, spell: Spell) -> None:
         """Settle runs of a spell that succeeded, each with its result."""
-        well, took = spell.take_well()
-        if not well:
+        claims, results, took = spell.take_well()
+        if not claims:
             return
-        self._ended += len(well)
-        claims = [claim for claim, _ in well]
+        self._ended += len(claims)
         self._health.ended_well(claims)
-        self._settler.add(succeed(well))
+        self._settler.add(succeed(claims, results))
         if (only := only_lane(claims)) is not None:
             self._tally.ended_alike(only, took)
         else:
@@ -279,7 +294,7 @@ class Slots:
 
     async def _run_alone(self, running: Running) -> None:
         claim = running.claim
-        self._tally.waits.begun([begun_of((claim, running.started))])
+        self._tally.waits.begun([begun_of(claim, running.started)])
         outcome = self._begin(running)
         if isinstance(outcome, Waiting):
             outcome = await self._go_through(running, outcome)
@@ -374,21 +389,3 @@ class Slots:
                 error=settlement.error.message if settlement.error else None,
             )
         )
-
-
-def in_turns(claims: Sequence[Claim]) -> deque[Claim]:
-    """The claims in the order in which tenants take turns, each with its own in their order."""
-    if only_lane(claims) is not None:
-        return deque(claims)
-    by_tenant: dict[str, deque[Claim]] = {}
-    for claim in claims:
-        by_tenant.setdefault(claim.lane.tenant, deque()).append(claim)
-    if len(by_tenant) < 2:
-        return deque(claims)
-    ordered: deque[Claim] = deque()
-    while by_tenant:
-        for tenant, own in list(by_tenant.items()):
-            ordered.append(own.popleft())
-            if not own:
-                del by_tenant[tenant]
-    return ordered

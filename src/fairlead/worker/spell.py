@@ -1,6 +1,8 @@
 """A spell: quick runs that take turns, and are settled and accounted for together when it is over."""
 
 import asyncio
+from collections.abc import Sequence
+from operator import sub
 
 from fairlead.core.model import Claim
 from fairlead.core.waits import Begun
@@ -11,37 +13,47 @@ LONGEST = 0.005  # seconds, after which the rest of the worker has a turn
 
 
 class Spell:
-    """Whose turn it is, and what the runs before it have come to."""
+    """Whose turn it is, and what the runs before it have come to, in columns: that takes least for each run."""
 
-    __slots__ = ("began", "is_left", "is_over", "now", "record", "spec", "task", "took", "until", "well")
+    __slots__ = ("claims", "instants", "is_left", "is_over", "record", "results", "spec", "taken", "task", "until")
 
     def __init__(self, now: float, task: asyncio.Task[None]) -> None:
-        self.now = now  # when the last run ended, and the next one begins
+        self.claims: list[Claim] = []
+        self.instants = [now]  # when each run began, which is when the one before it ended; and the end of the last
         self.until = now + LONGEST
         self.task = task
         self.is_left = False  # its last run waits for something, and goes on without it
         self.is_over = False
         self.spec: HandlerSpec | None = None  # of the job whose turn it is, or was last
         self.record: Running | None = None  # of its run: one that knows of nothing but its arguments mostly needs none
-        self.began: list[tuple[Claim, float]] = []
-        self.well: list[tuple[Claim, str | None]] = []  # what has succeeded, with its result
-        self.took: list[float] = []  # how long these ran
+        self.results: list[str | None] = []  # of the runs that succeeded and were not taken yet
+        self.taken = 0  # how many runs were taken, or ended in another way: those that succeeded come after them
 
     def running(self) -> Running:
         """The record of the run whose turn it is, or was last."""
         if self.record is None:
-            claim, started = self.began[-1]
             assert self.spec is not None
-            self.record = Running(claim, self.spec, started, self.task)
+            self.record = Running(self.claims[-1], self.spec, self.instants[len(self.claims) - 1], self.task)
         return self.record
 
-    def take_well(self) -> tuple[list[tuple[Claim, str | None]], list[float]]:
-        """What has succeeded since the last time, and how long each took."""
-        well, took, self.well, self.took = self.well, self.took, [], []
-        return well, took
+    def take_well(self) -> tuple[list[Claim], list[str | None], list[float]]:
+        """What has succeeded since the last time, with its results, and how long each run took."""
+        first, results, last = self.taken, self.results[:], self.taken + len(self.results)
+        self.results.clear()
+        self.taken = last
+        took = list(map(sub, self.instants[first + 1 : last + 1], self.instants[first:last]))
+        return self.claims[first:last], results, took
+
+    def begun(self, run: int) -> Begun:
+        """What there is to know of a run's beginning."""
+        return begun_of(self.claims[run], self.instants[run])
+
+    @property
+    def runs(self) -> Sequence[int]:
+        """The numbers of all its runs."""
+        return range(len(self.claims))
 
 
-def begun_of(began: tuple[Claim, float]) -> Begun:
+def begun_of(claim: Claim, started: float) -> Begun:
     """What there is to know of a job that was started."""
-    claim, started = began
     return claim.lane.pool, claim.ready_at, started

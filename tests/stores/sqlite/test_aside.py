@@ -1,5 +1,6 @@
 """The column that says which state a job has that is not on the quick way, and files from before there was one."""
 
+from itertools import repeat
 from pathlib import Path
 
 import apsw
@@ -39,7 +40,7 @@ async def test_waiting_and_dead_jobs_of_an_older_file_are_found(
         assert (await store.promote(10)).moved == 2
         claims = await store.claim([Quota(LANE.id, 10)], LEASE)
         assert {claim.id for claim in claims} == {ids[state] for state in ("ready", "scheduled", "retrying")}
-        assert len(await store.settle(succeed([(claim, None) for claim in claims]))) == 3
+        assert len(await store.settle(succeed(claims, repeat(None)))) == 3
         assert not (await store.list_jobs(JobFilter(states=tuple(LIVE)), 10)).jobs
     finally:
         await store.close()

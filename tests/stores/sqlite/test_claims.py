@@ -3,8 +3,7 @@
 import uuid
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import replace
-from itertools import pairwise
+from itertools import pairwise, repeat
 from pathlib import Path
 from typing import Any
 
@@ -98,7 +97,7 @@ async def test_jobs_are_claimed_and_settled_side_by_side_or_apart(store: SqliteS
     places = [claim.place or 0 for claim in claims]
     assert [later - sooner for sooner, later in pairwise(places)] == [apart] * 19
     await store.settle(ended(claims[5:6], State.READY, Ending.RELEASED))
-    assert await store.settle(succeed([(claim, None) for claim in claims[:10]])) == (
+    assert await store.settle(succeed(claims[:10], repeat(None))) == (
         {claim.id for claim in claims[:10]} - {claims[5].id}
     )
     assert {held.id for held in await store.claimed_under([claims[0].lease])} == {claim.id for claim in claims[10:]}
@@ -200,7 +199,7 @@ async def test_jobs_that_run_while_the_schema_changes_stay_their_owners(
         hold = Hold(State.RUNNING, 1, owner, lease, False)
         settlement = Settlement(running, hold, State.SUCCEEDED, 1, 0, Ending.SUCCEEDED)
         assert await store.settle([settlement]) == {running}
-        assert await store.settle([replace(settlement, id=waiting)]) == set()
+        assert await store.settle([settlement._replace(id=waiting)]) == set()
         (odd_one,) = await store.held([lost])
         assert await store.settle([Settlement(lost, odd_one.hold, State.READY, 1, 1, Ending.LOST)]) == {lost}
         assert claims_in(path) == 0

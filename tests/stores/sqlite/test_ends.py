@@ -2,6 +2,7 @@
 
 import asyncio
 import uuid
+from itertools import repeat
 from pathlib import Path
 
 import apsw
@@ -37,7 +38,7 @@ async def test_a_claim_and_an_end_divide_no_page(store: SqliteStore, path: Path)
     claims = await store.claim([Quota(LANE.id, JOBS)], new_lease())
     assert len(claims) == JOBS
     assert pages(path) <= before + 1  # where its jobs lie, says the claim
-    assert len(await store.settle(succeed([(claim, None) for claim in claims]))) == JOBS
+    assert len(await store.settle(succeed(claims, repeat(None)))) == JOBS
     entries = JOBS * 20 // 4096
     assert pages(path) <= before + 2 + entries  # of the index of ends, of which each has less than 20 bytes
 
@@ -46,10 +47,10 @@ async def test_of_a_group_those_are_settled_whose_claim_still_holds(store: Sqlit
     await store.enqueue(new_jobs(4))
     claims = await store.claim([Quota(LANE.id, 4)], new_lease())
     for part, given in ((claims[:1], None), (claims[2:3], "1")):
-        await store.settle(succeed([(claim, given) for claim in part]))
-    assert await store.settle(succeed([(claim, None) for claim in claims[:2]])) == {claims[1].id}
-    assert await store.settle(succeed([(claim, "1") for claim in claims[2:]])) == {claims[3].id}
-    assert await store.settle(succeed([(claim, None) for claim in claims])) == set()
+        await store.settle(succeed(part, repeat(given)))
+    assert await store.settle(succeed(claims[:2], repeat(None))) == {claims[1].id}
+    assert await store.settle(succeed(claims[2:], repeat("1"))) == {claims[3].id}
+    assert await store.settle(succeed(claims, repeat(None))) == set()
     assert {job.result for job in await store.read_many([claim.id for claim in claims])} == {None, "1"}
 
 
@@ -60,13 +61,13 @@ async def test_what_is_said_twice_at_once_is_counted_once(store: SqliteStore, pa
         both = [*said, claims[1]] if said[0] is claims[0] else [*said]
         result = None if said[0] is claims[0] else "1"
         await asyncio.gather(
-            store.settle(succeed([(claim, result) for claim in said])),
-            store.settle(succeed([(claim, result) for claim in both])),
+            store.settle(succeed(said, repeat(result))),
+            store.settle(succeed(both, repeat(result))),
         )
     connection = apsw.Connection(str(path))
     assert connection.execute("select jobs from claim").fetchall() == [(1,)]
     connection.close()
-    assert await store.settle(succeed([(claim, None) for claim in claims])) == {claims[3].id}
+    assert await store.settle(succeed(claims, repeat(None))) == {claims[3].id}
 
 
 async def test_a_success_says_nothing_of_failures_before_it(store: SqliteStore) -> None:
@@ -78,8 +79,8 @@ async def test_a_success_says_nothing_of_failures_before_it(store: SqliteStore) 
     ]
     await store.settle(failed)
     again = await store.claim([Quota(LANE.id, 2)], new_lease())
-    await store.settle(succeed([(again[0], None)]))
-    await store.settle(succeed([(again[1], "1")]))
+    await store.settle(succeed([again[0]], [None]))
+    await store.settle(succeed([again[1]], ["1"]))
     for job in await store.read_many([claim.id for claim in claims]):
         assert (job.state, job.error) == (State.SUCCEEDED, None)
 
@@ -87,7 +88,7 @@ async def test_a_success_says_nothing_of_failures_before_it(store: SqliteStore) 
 async def test_a_finished_job_that_is_submitted_again_stays_finished(store: SqliteStore) -> None:
     jobs = new_jobs(1)
     await store.enqueue(jobs)
-    await store.settle(succeed([(claim, None) for claim in await store.claim([Quota(LANE.id, 1)], new_lease())]))
+    await store.settle(succeed(await store.claim([Quota(LANE.id, 1)], new_lease()), repeat(None)))
     await store.enqueue(jobs, again=True)
     assert await store.claim([Quota(LANE.id, 1)], new_lease()) == []
     job = await store.read(jobs[0].id)

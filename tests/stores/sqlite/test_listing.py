@@ -57,7 +57,7 @@ async def one_of_each_state(store: SqliteStore) -> dict[str, State]:
     blocked = NewJob(jobs[6].id, LANE, "{}", State.BLOCKED)
     await store.enqueue([*jobs[:4], later, blocked])
     claims = await store.claim([Quota(LANE.id, 4)], LEASE)
-    await store.settle(succeed([(claims[0], None)]))
+    await store.settle(succeed([claims[0]], [None]))
     await store.settle([Settlement(claims[1].id, claims[1].hold, State.DEAD, 1, 0, Ending.FAILED)])
     await store.settle([Settlement(claims[2].id, claims[2].hold, State.RETRYING, 1, 0, Ending.FAILED, 500.0)])
     await store.enqueue(jobs[4:5])

@@ -207,29 +207,29 @@ class PostgresStore(
         others: Sequence[Settlement] = settlements
         if not expired_only:
             succeeded, others = rows.split_succeeded(settlements)
-            for lease, items in succeeded.items():
-                settled |= await self._settle_succeeded(Lease(*lease), list(items.values()))
+            for found in succeeded:
+                settled |= await self._settle_succeeded(found)
         return settled | await self._settle_others(others, expired_only)
 
-    async def _settle_succeeded(self, lease: Lease, items: Sequence[Settlement]) -> set[str]:
+    async def _settle_succeeded(self, items: rows.Successes) -> set[str]:
         given: dict[str, Any] = {
-            "ids": plain_array([item.id for item in items]),
-            "owner": lease.owner,
-            "lease": lease.token,
+            "ids": plain_array(items.ids),
+            "owner": items.lease.owner,
+            "lease": items.lease.token,
         }
-        if rows.claimed_alike(items):
+        if items.are_alike:
             return await self._settle_plain(items, given)
-        fences, results = [str(item.hold.fence) for item in items], [item.result for item in items]
-        found = await self._run("settle_succeeded", **given, fences=plain_array(fences), results=Texts(results))
+        fences = plain_array([str(fence) for fence in items.fences])
+        found = await self._run("settle_succeeded", **given, fences=fences, results=Texts(items.results))
         return {row[0] for row in found}
 
-    async def _settle_plain(self, items: Sequence[Settlement], given: dict[str, Any]) -> set[str]:
+    async def _settle_plain(self, items: rows.Successes, given: dict[str, Any]) -> set[str]:
         """Which ones were settled is read only where it was not all of them."""
         async with self._connection() as connection:
-            given |= {"shard": SHARD, "fence": items[0].hold.fence}
+            given |= {"shard": SHARD, "fence": items.fences[0]}
             cursor = await connection.execute(query("settle_plain"), given, binary=True)
-            if cursor.rowcount == len(items):
-                return {item.id for item in items}
+            if cursor.rowcount == len(items.ids):
+                return set(items.ids)
             return {str(job_id) for (job_id,) in await cursor.fetchall()}
 
     async def _settle_others(self, settlements: Sequence[Settlement], expired_only: bool) -> set[str]:

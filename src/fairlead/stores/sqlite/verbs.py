@@ -10,7 +10,7 @@ from array import array
 from collections import Counter
 from collections.abc import Callable, Generator, Mapping, Sequence
 from itertools import repeat
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import apsw
 from pydantic_core import from_json, to_json
@@ -152,8 +152,8 @@ def claimed(whole: Rows) -> list[Any]:
 
 def settle(settlements: Sequence[Settlement], expired_only: bool) -> Callable[[apsw.Connection, float], list[str]]:
     """A work that applies settlements, successes claim by claim, all others one by one; returns the ids."""
-    succeeded, others = rows.split_succeeded(settlements) if not expired_only else ({}, settlements)
-    batches = [_success(Lease(*lease), list(items.values())) for lease, items in succeeded.items()]
+    succeeded, others = rows.split_succeeded(settlements) if not expired_only else ([], settlements)
+    batches = [_success(found) for found in succeeded]
     followed = {item.id for item in others if is_followed(item)}
     batch = [(_statement(item), rows.settlement_row(item)) for item in others]
 
@@ -189,20 +189,20 @@ class Success(NamedTuple):
 
     kind: str
     given: dict[str, Any]
-    ids: list[str]
+    ids: Sequence[str]
 
 
-def _success(lease: Lease, items: Sequence[Settlement]) -> Success:
+def _success(found: rows.Successes) -> Success:
     """Where all have a place and nothing else to tell, the places are enough."""
-    given: dict[str, Any] = {"owner": lease.owner, "lease": lease.token}
-    ids, places = [item.id for item in items], [item.place for item in items if item.place is not None]
-    if len(places) == len(items) and rows.claimed_alike(items):
-        given["fence"] = items[0].hold.fence
+    given: dict[str, Any] = {"owner": found.lease.owner, "lease": found.lease.token}
+    if None not in found.places and found.are_alike:
+        given["fence"] = found.fences[0]
+        places = cast(Sequence[int], found.places)
         if (only := only_run(places)) is not None:
-            return Success("run", {**given, "first": only[0], "last": only[1]}, ids)
-        return Success("plain", {**given, "places": apsw.carray(array("q", places))}, ids)
-    told = [[item.id, item.hold.fence, item.result] for item in items]
-    return Success("succeeded", {**given, "rows": to_json(told).decode()}, ids)
+            return Success("run", {**given, "first": only[0], "last": only[1]}, found.ids)
+        return Success("plain", {**given, "places": apsw.carray(array("q", places))}, found.ids)
+    told = list(zip(found.ids, found.fences, found.results, strict=True))
+    return Success("succeeded", {**given, "rows": to_json(told).decode()}, found.ids)
 
 
 def _end_claims(connection: apsw.Connection, ended: Mapping[tuple[str, str], int], now: float) -> None:
