@@ -19,12 +19,13 @@ HOT = [
     "forgettable", "due", "due_lanes", "late", "promote_lanes", "read_ended", "begin_claim", "read_claimed",
     "claimed_under", "forget_claims", "cancel_requests", "count_down", "narrow_claims", "count_running", "holders",
 ]  # fmt: skip
-# Steps of a jump along an index, rows handed over, claims (no more than jobs that run), and an index that holds only
-# what is wanted.
+# Steps of a jump along an index, rows handed over, claims (no more than jobs that run), a bounded number of rows that
+# were looked up by place, and an index that holds only what is wanted.
 ALLOWED = (
     "SCAN active", "SCAN owners", "SCAN CONSTANT ROW", "SCAN kept", "SCAN json_each", "SCAN carray",
     "SCAN r VIRTUAL TABLE", "SCAN quota VIRTUAL TABLE", "SCAN part VIRTUAL TABLE", "SCAN claim",
-    "SCAN (subquery", "SCAN waiting", "SCAN due", "SCAN following", "SCAN held USING INDEX idempotency_active",
+    "SCAN (subquery", "SCAN waiting", "SCAN due", "SCAN following", "SCAN next",
+    "SCAN held USING INDEX idempotency_active",
 )  # fmt: skip
 
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
 import apsw
+from pydantic_core import from_json
 
 from fairlead.core.model import (
     Claim,
@@ -49,6 +50,8 @@ from fairlead.stores.statements import Script
 from fairlead.stores.within import run_within
 
 SLICE = 250  # rows that one transaction of a pruning removes
+LOOKED = 5_000  # jobs that are looked at together for what may go
+LOOKS = 100  # times in one pruning; the next one goes on from there
 
 Value = TypeVar("Value")
 
@@ -78,6 +81,7 @@ class SqliteStore(
         self._address = parse(url)
         self._database = Database(self._address, clock)
         self._wakeups = LocalWakeups() if self._address.in_memory else SocketWakeups(self._address.path)
+        self._pruned_to = 0  # the place up to which a pruning has come
 
     async def open(self) -> None:
         """Connect, and check that the schema is the one this version needs; one in memory is made here."""
@@ -155,16 +159,14 @@ class SqliteStore(
     async def prune(self, retention: Mapping[str, float], default_retention: float, limit: int) -> int:
         """Delete finished jobs past retention; what can go is looked for without holding up writers, and goes in slices
         between which they get their turn."""
-        prunable = await self._ask(
-            "prunable",
+        prunable = await self._prunable(
+            limit,
             retentions=json.dumps(dict(retention)),
             retention=default_retention,
             shortest=min([default_retention, *retention.values()]),
-            limit=limit,
         )
         free = await self._ask("forgettable", limit=limit)
         removed = 0
-        prunable.sort()  # by ids, which is about the order in which they lie
         for start in range(0, len(prunable), SLICE):
             removed += await self._database.run(verbs.prune(prunable[start : start + SLICE]))
         for start in range(0, len(free), SLICE):
@@ -172,6 +174,20 @@ class SqliteStore(
         await self._run("forget_workers")
         await self._run("forget_run_counts")
         return removed
+
+    async def _prunable(self, limit: int, **kept: Any) -> Rows:
+        """The next jobs that may go, in the order in which they lie; begins anew where only young ones follow."""
+        found: Rows = []
+        for _ in range(LOOKS):
+            ((last, old, told),) = await self._ask("prunable", after=self._pruned_to, looked=LOOKED, **kept)
+            found += from_json(told)[: limit - len(found)]
+            if len(found) >= limit:
+                self._pruned_to = found[-1][0]
+                break
+            self._pruned_to = last if old else 0
+            if not old:
+                break
+        return found
 
     async def wake(self, pools: Iterable[str]) -> None:
         """Hint to listening workers that these pools may have work."""

@@ -255,7 +255,7 @@ def _apply(changes: Callable[[str, dict[str, Any]], bool], name: str, row: dict[
 
 def prune(prunable: Rows) -> Callable[[apsw.Connection, float], int]:
     """A work that deletes finished jobs with their attempts."""
-    batch = [{"id": row[0], "finished_at": row[1]} for row in prunable]
+    batch = [{"id": job_id, "finished_at": finished_at} for _, job_id, finished_at in prunable]
 
     def work(connection: apsw.Connection, now: float) -> int:
         removed = execute(connection, "prune_history", batch, now)
