@@ -38,7 +38,7 @@ async def store(path: Path, clock: ManualClock, monkeypatch: pytest.MonkeyPatch)
     await opened.close()
 
 
-async def finish(store: SqliteStore, count: int, lane: str = LANE.id) -> list[str]:
+async def finish(store: SqliteStore, count: int, lane: int = LANE.id) -> list[str]:
     """Let so many jobs end that wait in a lane."""
     claims = await store.claim([Quota(lane, count)], LEASE)
     await store.settle(succeed(claims, repeat(None)))
