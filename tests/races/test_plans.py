@@ -73,7 +73,7 @@ select id, shard, fence, 0.5, null, 'half of it', now() from job where fence > 0
 """
 
 STATEMENTS = [
-    "claim", "settle_plain", "settle_succeeded", "settle_finish", "settle_return", "active_lanes",
+    "claim", "settle_plain", "settle_succeeded", "settled_succeeded", "settle_finish", "settle_return", "active_lanes",
     "promote", "lost", "held", "read_many", "withdraw_finished", "due", "due_lanes", "promote_lanes", "late",
     "read_ended", "request_cancel", "cancel_requests", "remember_effect", "report_progress", "read_progress",
     "due_schedules", "see_schedule", "trim_fires",
@@ -135,7 +135,7 @@ def parameters(connection: psycopg.Connection[Any], name: str) -> dict[str, Any]
         given["rows"] = json.dumps([Quota(lane, 20)._asdict() for lane in range(LANES)])
     if name == "active_lanes":
         given["lanes"] = json.dumps([3, 7, 8, LANES - 1])
-    if name in ("settle_plain", "settle_succeeded"):
+    if name in ("settle_plain", "settle_succeeded", "settled_succeeded"):
         given["fence"] = 1
         given["ids"] = f"{{{','.join(ids)}}}"
         given["fences"] = f"{{{','.join('1' for _ in ids)}}}"

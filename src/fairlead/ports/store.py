@@ -20,8 +20,9 @@ was overtaken by someone else: the caller has lost, changes nothing, and counts 
 
 **Repeating.** A connection can break while a commit is on its way, and nobody knows whether it arrived. `enqueue` may
 be repeated with the same ids and `again=True`: jobs that arrived the first time are left alone, even those that have
-finished meanwhile. `settle` may be repeated as it is: a settlement that arrived finds its hold gone. So may
-`register_worker`, while the lease lasts.
+finished meanwhile. `settle` may be repeated as it is: a settlement that arrived finds its hold gone; a success may be
+told as settled once more, to those who settle it under the hold under which it was. So may `register_worker`, while the
+lease lasts.
 
 **Cancelling.** A job that waits is settled. Of a job that runs, the wish to cancel is stored with its row by `cancel`,
 and is part of its hold from then on: a settlement that was decided without knowing it, unless it is a success, does

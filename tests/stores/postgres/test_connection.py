@@ -28,6 +28,21 @@ async def test_statements_are_not_compiled(postgres_url: str) -> None:
         await store.close()
 
 
+async def test_who_asks_gets_the_session_that_was_given_back_last(postgres_url: str) -> None:
+    """Its caches are warm; a pool that goes round all of its sessions keeps none of them so."""
+    store = PostgresStore(postgres_url)
+    await store.open()
+    try:
+        async with store._connection() as first, store._connection() as second, store._connection():
+            assert first is not second
+        async with store._connection() as again:
+            assert again is first
+            async with store._connection() as other:
+                assert other is second
+    finally:
+        await store.close()
+
+
 def new_worker() -> WorkerInfo:
     return WorkerInfo(str(uuid.uuid4()), "host", 1, ("short",), ("mail",), 1, "1")
 

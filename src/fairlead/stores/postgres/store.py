@@ -71,6 +71,10 @@ def _text(values: Any) -> str:
     return to_json(values).decode()
 
 
+def _numbers(values: Iterable[int]) -> str:
+    return plain_array(list(map(str, values)))
+
+
 def _lane_ids(jobs: Sequence[NewJob]) -> list[str]:
     """The ids of the jobs' lanes as text; neighbours mostly share a lane, whose id is not computed twice."""
     ids, last, text = [], None, ""
@@ -212,25 +216,21 @@ class PostgresStore(
         return settled | await self._settle_others(others, expired_only)
 
     async def _settle_succeeded(self, items: rows.Successes) -> set[str]:
-        given: dict[str, Any] = {
-            "ids": plain_array(items.ids),
-            "owner": items.lease.owner,
-            "lease": items.lease.token,
-        }
-        if items.are_alike:
-            return await self._settle_plain(items, given)
-        fences = plain_array([str(fence) for fence in items.fences])
-        found = await self._run("settle_succeeded", **given, fences=fences, results=Texts(items.results))
-        return {row[0] for row in found}
+        """Which ones were settled is read only where it was not all of them.
 
-    async def _settle_plain(self, items: rows.Successes, given: dict[str, Any]) -> set[str]:
-        """Which ones were settled is read only where it was not all of them."""
+        What had succeeded under the same hold before is then told of as well: the answer to who settled it may have
+        been lost, and be asked for again.
+        """
+        given = {"shard": SHARD, "ids": plain_array(items.ids), "owner": items.lease.owner, "lease": items.lease.token}
+        own: dict[str, Any] = {"fence": items.fences[0]}
+        if not items.are_alike:
+            own = {"fences": _numbers(items.fences), "results": Texts(items.results)}
         async with self._connection() as connection:
-            given |= {"shard": SHARD, "fence": items.fences[0]}
-            cursor = await connection.execute(query("settle_plain"), given, binary=True)
-            if cursor.rowcount == len(items.ids):
-                return set(items.ids)
-            return {str(job_id) for (job_id,) in await cursor.fetchall()}
+            name = "settle_plain" if items.are_alike else "settle_succeeded"
+            cursor = await connection.execute(query(name), {**given, **own})
+        if cursor.rowcount == len(items.ids):
+            return set(items.ids)
+        return {row[0] for row in await self._run("settled_succeeded", **given, fences=_numbers(items.fences))}
 
     async def _settle_others(self, settlements: Sequence[Settlement], expired_only: bool) -> set[str]:
         if len({item.id for item in settlements}) < len(settlements):

@@ -44,11 +44,11 @@ class Fresh(NamedTuple):
     def is_sound(self) -> bool:
         """Whether the texts can be taken apart."""
         count = self.since.count(",") + 1
-        return len(self.ids) == ID_LENGTH * count and self.payloads.count(BETWEEN) == count - 1
+        return len(self.ids) == (ID_LENGTH + 1) * count - 1 and self.payloads.count(BETWEEN) == count - 1
 
     def columns(self) -> Columns:
         """What rows.claims_of_parts takes a part by."""
-        ids = [self.ids[start : start + ID_LENGTH] for start in range(0, len(self.ids), ID_LENGTH)]
+        ids = self.ids.split(",")
         since = [moment / MICROSECONDS for moment in map(int, self.since.split(","))]
         ages = [self.now - moment for moment in since]
         if self.lane is None or self.first is None:

@@ -1,5 +1,6 @@
 -- The most common case: jobs of one claim that succeeded without a result, all claimed as often. Nothing has to be
--- joined. The guard is written so that no index but the primary key can serve it.
+-- joined, and nothing is told but how many they were. The guard is written so that no index but the primary key can
+-- serve it.
 with gone as (
     delete from job
     where shard = :shard
@@ -17,4 +18,3 @@ select
     id, shard, lane, 'succeeded', attempt, crashes, fence, owner, run_at, not_after, created_at, started_at, now(),
     parent, unique_key, options, replays, payload
 from gone
-returning id

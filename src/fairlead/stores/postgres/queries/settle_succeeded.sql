@@ -20,4 +20,3 @@ select
     gone.not_after, gone.created_at, gone.started_at, now(), gone.parent, gone.unique_key, gone.options, gone.replays,
     gone.payload, r.result
 from r join gone on gone.id = r.id
-returning id::text

@@ -1,6 +1,6 @@
 -- The same as read_fresh_run for jobs of several lanes.
 select
-    :now, group_concat(id, ''), group_concat(payload, char(30)), group_concat(cast(ready_at * 1e6 as integer)),
+    :now, group_concat(id), group_concat(payload, char(30)), group_concat(cast(ready_at * 1e6 as integer)),
     null, null, group_concat(place), group_concat(lane)
 from entry not indexed
 where place between :first and :last
