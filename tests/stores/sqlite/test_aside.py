@@ -28,7 +28,7 @@ async def test_waiting_and_dead_jobs_of_an_older_file_are_found(
     ids = dict(zip(states, (job.id for job in new_jobs(len(states))), strict=True))
     make_old(path, BEFORE, tmp_path, monkeypatch)
     fill_old(path, ids)
-    assert await migrate(f"sqlite:///{path}") == ["0021_aside"]
+    assert await migrate(f"sqlite:///{path}") == ["0021_aside", "0022_order"]
     with pytest.raises(apsw.SQLError, match="no such table: record"):
         fill_old(path, ids)  # as a process does that was not stopped before
     store = SqliteStore(f"sqlite:///{path}", lambda: 1_000.0)

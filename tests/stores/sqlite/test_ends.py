@@ -102,7 +102,7 @@ async def test_live_and_finished_jobs_of_an_older_file_are_what_they_were(
     lease = new_lease()
     make_old(path, BEFORE, tmp_path, monkeypatch)
     fill_old(path, running, waiting, done, dead, lease)
-    assert await migrate(f"sqlite:///{path}") == ["0020_ends", "0021_aside"]
+    assert await migrate(f"sqlite:///{path}") == ["0020_ends", "0021_aside", "0022_order"]
     with pytest.raises(apsw.SQLError, match="no such table: job"):
         fill_old(path, running, waiting, done, dead, lease)  # as a process does that was not stopped before
     store = SqliteStore(f"sqlite:///{path}")
