@@ -1,6 +1,6 @@
 -- Live jobs with their columns in another order: first those that always take as much, then those that most jobs have,
--- last those that few have. Rows are a twelfth shorter, since nothing is filled up between columns, and what is asked
--- for most is found without going through what lies before it. It writes the live jobs anew, which takes some seconds
+-- last those that few have. A row is a fifteenth shorter, since little is filled up between columns, and what is
+-- asked for most is found without going through what lies before it. It writes the live jobs anew, which takes some seconds
 -- for a million and keeps everybody from them meanwhile; finished ones stay as they are.
 create table job_in_order (
     id uuid not null,
