@@ -10,7 +10,7 @@ import pytest
 from pydantic import AfterValidator
 
 import fairlead
-from fairlead.core.model import Claim, Outcome
+from fairlead.core.model import Claim, Lane, Outcome
 from fairlead.core.settle import Relief
 from fairlead.handlers.spec import HandlerSpec
 from fairlead.telemetry.events import Event, JobEnded, JobStarted
@@ -184,9 +184,9 @@ async def test_what_went_well_before_a_failure_is_counted_before_it(
             before.append(counted[0])
             return ended(claim, outcome)
 
-        def note_success(claims: Sequence[Claim]) -> None:
+        def note_success(claims: Sequence[Claim], only: Lane | None) -> None:
             counted[0] += len(claims)
-            ended_well(claims)
+            ended_well(claims, only)
 
         monkeypatch.setattr(health, "ended", note_failure)
         monkeypatch.setattr(health, "ended_well", note_success)
@@ -196,6 +196,29 @@ async def test_what_went_well_before_a_failure_is_counted_before_it(
                 assert await job.wait(10) == number
         await until(lambda: len(before) == 4)
         assert before == [9, 18, 27, 36]
+
+
+async def test_successes_of_a_spell_are_counted_for_their_own_lanes(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whether jobs of one tenant take turns or of two."""
+    told: list[tuple[Lane | None, set[Lane]]] = []
+    async with desk.app, desk.app.worker(concurrency=50) as worker:
+        await warm(desk)
+        ended_well = worker.slots._health.ended_well
+
+        def note(claims: Sequence[Claim], only: Lane | None) -> None:
+            told.append((only, {claim.lane for claim in claims}))
+            ended_well(claims, only)
+
+        monkeypatch.setattr(worker.slots._health, "ended_well", note)
+        for tenants in (["one"], ["one", "two"]):
+            told.clear()
+            acts = [desk.act.options(tenant=tenants[number % len(tenants)]).enqueue(number) for number in range(MANY)]
+            for job in await asyncio.gather(*acts):
+                await job.wait(10)
+            assert all(lanes == {only} if only is not None else len(lanes) > 1 for only, lanes in told)
+            assert {lane.tenant for _, lanes in told for lane in lanes} == set(tenants)
 
 
 async def test_what_reading_the_arguments_sets_stays_with_the_run() -> None:

@@ -15,7 +15,6 @@ from operator import itemgetter
 from uuid import uuid4
 
 from fairlead.core import quarantine
-from fairlead.core.alike import only_lane
 from fairlead.core.breaker import BREAKER, opened, why_open
 from fairlead.core.controls import ABSENT, Change
 from fairlead.core.durations import seconds
@@ -23,7 +22,7 @@ from fairlead.core.failure import Curb, FailureClass
 from fairlead.core.flush import Flush
 from fairlead.core.gates import limiting
 from fairlead.core.health import DEPENDENCY, QUARANTINE, TENANT, TYPE, Count, Counted, Sums, blamed, subject
-from fairlead.core.model import Claim, Ending, Outcome, Settlement
+from fairlead.core.model import Claim, Ending, Lane, Outcome, Settlement
 from fairlead.core.settle import Relief
 from fairlead.core.states import State
 from fairlead.errors import StoreError
@@ -91,17 +90,17 @@ class Health:
     def ended(self, claim: Claim, outcome: Outcome) -> Relief | None:
         """Count the end of a run; for a failure, what its settlement has to consider."""
         if outcome.ending is SUCCEEDED:
-            self.ended_well([claim])
+            self.ended_well([claim], claim.lane)
             return None
         lane = claim.lane
         names = blamed(outcome, lane.type, self._registry[lane.type].needs)
         self._breakers.ended(claim, False, names)
         return self._failed(claim, outcome, names) if outcome.ending in FAILURES else None
 
-    def ended_well(self, claims: Sequence[Claim]) -> None:
-        """Count runs that succeeded."""
+    def ended_well(self, claims: Sequence[Claim], only: Lane | None) -> None:
+        """Count runs that succeeded; all are of the one lane, if it is given."""
         good, good_retries = self._tally.good, self._tally.good_retries
-        if (only := only_lane(claims)) is not None:
+        if only is not None:
             good[only.type, only.tenant] += len(claims)
         else:
             for claim in claims:

@@ -62,7 +62,7 @@ class Settler:
         while True:
             await self._arrived.wait()
             while self._waiting:
-                group, self._waiting = self._waiting[:GROUP], self._waiting[GROUP:]
+                group, self._waiting = _split(self._waiting)
                 self._sending += len(group)
                 await self._send(group)
                 self._sending -= len(group)
@@ -114,3 +114,8 @@ class Settler:
     def count(self, settlements: list[Settlement]) -> None:
         """These are stored, here or in a handler's own transaction."""
         self._on_settled(settlements)
+
+
+def _split(waiting: list[Settlement]) -> tuple[list[Settlement], list[Settlement]]:
+    """The next group, and what is left."""
+    return (waiting[:GROUP], waiting[GROUP:]) if len(waiting) > GROUP else (waiting, [])

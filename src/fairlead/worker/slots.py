@@ -15,7 +15,6 @@ from collections.abc import Callable, Iterator, Mapping
 from contextvars import copy_context
 from random import Random
 
-from fairlead.core.alike import only_lane
 from fairlead.core.controls import Controls
 from fairlead.core.failure import Policies
 from fairlead.core.model import CancelRequest, Claim, Ending, Lane, Outcome, Settlement
@@ -232,6 +231,8 @@ class Slots:
             if claim.lane is not last:
                 last, spec = claim.lane, self._quick.get(claim.lane.type)
                 load = None if spec is None else spec.loading(claim.lane.version)
+                if load is not None:
+                    spell.turn_to(last)
             if spec is None or load is None:
                 last = None
                 self._start(claim)
@@ -279,10 +280,10 @@ class Slots:
         if not claims:
             return
         self._ended += len(claims)
-        self._health.ended_well(claims)
+        self._health.ended_well(claims, spell.only_lane)
         self._settler.add(succeed(claims, results))
-        if (only := only_lane(claims)) is not None:
-            self._tally.ended_alike(only, took)
+        if spell.only_lane is not None:
+            self._tally.ended_alike(spell.only_lane, took)
         else:
             self._tally.ended([(claim.lane, ran) for claim, ran in zip(claims, took, strict=True)])
 

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Sequence
 from operator import sub
 
-from fairlead.core.model import Claim
+from fairlead.core.model import Claim, Lane
 from fairlead.core.waits import Begun
 from fairlead.handlers.spec import HandlerSpec
 from fairlead.worker.running import Running
@@ -15,7 +15,10 @@ LONGEST = 0.005  # seconds, after which the rest of the worker has a turn
 class Spell:
     """Whose turn it is, and what the runs before it have come to, in columns: that takes least for each run."""
 
-    __slots__ = ("claims", "instants", "is_left", "is_over", "record", "results", "spec", "taken", "task", "until")
+    __slots__ = (
+        "claims", "instants", "is_left", "is_mixed", "is_over", "lane", "record", "results", "spec", "taken", "task",
+        "until",
+    )  # fmt: skip
 
     def __init__(self, now: float, task: asyncio.Task[None]) -> None:
         self.claims: list[Claim] = []
@@ -24,6 +27,8 @@ class Spell:
         self.task = task
         self.is_left = False  # its last run waits for something, and goes on without it
         self.is_over = False
+        self.lane: Lane | None = None  # of the job whose turn it is, or was last
+        self.is_mixed = False  # there were jobs of several lanes
         self.spec: HandlerSpec | None = None  # of the job whose turn it is, or was last
         self.record: Running | None = None  # of its run: one that knows of nothing but its arguments mostly needs none
         self.results: list[str | None] = []  # of the runs that succeeded and were not taken yet
@@ -43,6 +48,16 @@ class Spell:
         self.taken = last
         took = list(map(sub, self.instants[first + 1 : last + 1], self.instants[first:last]))
         return self.claims[first:last], results, took
+
+    @property
+    def only_lane(self) -> Lane | None:
+        """The lane of all its runs, if there is only one."""
+        return None if self.is_mixed else self.lane
+
+    def turn_to(self, lane: Lane) -> None:
+        """The next runs are of this lane."""
+        self.is_mixed = self.is_mixed or self.lane not in (None, lane)
+        self.lane = lane
 
     def begun(self, run: int) -> Begun:
         """What there is to know of a run's beginning."""

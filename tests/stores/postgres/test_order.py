@@ -71,7 +71,7 @@ async def test_nothing_is_lost_but_the_order(older: str) -> None:
         assert len(before["jobs"]) == len(LIVE) + 5
         assert await migrate(older) == ["0022_order"]
         assert state_of_table(connection) == before
-        assert connection.execute(FIRST).fetchall() == [("id",), ("lane",), ("fence",)]
+        assert connection.execute(FIRST).fetchall() == [("id",), ("lane",), ("run_at",)]
 
 
 async def test_who_works_meanwhile_goes_on(older: str, monkeypatch: pytest.MonkeyPatch) -> None:

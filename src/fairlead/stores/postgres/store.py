@@ -198,9 +198,11 @@ class PostgresStore(
         given = {"shard": SHARD, **_claim_parameters(quotas, lease)}
         async with self._connection() as connection:
             cursor = await connection.execute(query("claim"), given, binary=True)  # numbers are read in half the time
-            found = await cursor.fetchall()
-        await self._learn_lanes(row[1] for row in found)
-        return rows.claims_of(found, self._lanes.__getitem__, lease)
+            columns = tuple(zip(*await cursor.fetchall(), strict=True))
+        if not columns:
+            return []
+        await self._learn_lanes(set(columns[1]))
+        return rows.claims_of_parts([columns], self._lanes.__getitem__, lease)
 
     def _claiming(self, quotas: Sequence[Quota], lease: Lease) -> Script[Rows]:
         return (yield Ask("claim", _claim_parameters(quotas, lease)))

@@ -1,18 +1,19 @@
--- Live jobs with their columns in another order: first those that always take as much, then those that most jobs have,
--- last those that few have. A row is a fifteenth shorter, since little is filled up between columns, and what is
--- asked for most is found without going through what lies before it. It writes the live jobs anew, which takes some seconds
--- for a million and keeps everybody from them meanwhile; finished ones stay as they are.
+-- Live jobs with their columns in another order: first those that always take as much and that a claim leaves alone, then
+-- those that it changes, last those that few jobs have. A row is a fifteenth shorter, since little is filled up between
+-- columns; what is asked for most is found without going through what lies before it; and of a claimed row only the
+-- middle is logged. It writes the live jobs anew, which takes some seconds for a million and keeps everybody from them
+-- meanwhile; finished ones stay as they are.
 create table job_in_order (
     id uuid not null,
     lane bigint not null,
-    fence bigint not null,
     run_at timestamptz not null,
     created_at timestamptz not null,
+    ready_at timestamptz,
     shard smallint not null,
-    attempt smallint not null,
     crashes smallint not null,
     replays smallint not null default 0,
-    ready_at timestamptz,
+    attempt smallint not null,
+    fence bigint not null,
     started_at timestamptz,
     owner uuid,
     lease uuid,
@@ -39,12 +40,12 @@ create table job_in_order (
 );
 lock table job in access exclusive mode;
 insert into job_in_order (
-    id, lane, fence, run_at, created_at, shard, attempt, crashes, replays, ready_at, started_at, owner, lease, state,
+    id, lane, run_at, created_at, ready_at, shard, crashes, replays, attempt, fence, started_at, owner, lease, state,
     payload, not_after, parent, unique_key, options, error_type, error_message, failure, cancel_at, cancel_grace,
     cancel_by, cancel_reason
 )
 select
-    id, lane, fence, run_at, created_at, shard, attempt, crashes, replays, ready_at, started_at, owner, lease, state,
+    id, lane, run_at, created_at, ready_at, shard, crashes, replays, attempt, fence, started_at, owner, lease, state,
     payload, not_after, parent, unique_key, options, error_type, error_message, failure, cancel_at, cancel_grace,
     cancel_by, cancel_reason
 from job
