@@ -1,4 +1,4 @@
--- Ids that sort by number, as UUIDv7 of one client do; each job goes to the next lane.
+-- Ids that sort by number, as UUIDv7 of one client do; each job goes to the next lane, and was ready when it was made.
 with recursive numbers (number) as (
     select :first
     union all
@@ -7,6 +7,7 @@ with recursive numbers (number) as (
 insert into entry (id, shard, lane, state, attempt, crashes, fence, run_at, ready_at, created_at, payload)
 select
     printf('%08x-%04x-7000-8000-%012x', :millis >> 16, :millis & 65535, number),
-    0, lane_list.id, 'ready', 0, 0, 0, :now, :now + number * 1e-6 - 2.0, :now, :payload
+    0, lane_list.id, 'ready', 0, 0, 0, :now + number * 1e-6 - 2.0, :now + number * 1e-6 - 2.0,
+    :now + number * 1e-6 - 2.0, :payload
 from numbers
 join lane_list on lane_list.position = number % :lanes
