@@ -38,7 +38,8 @@ from fairlead.core.workers import state_of
 Row = Sequence[Any]
 Columns = tuple[Iterable[Any], ...]  # ids, lanes and instants can be gone through again
 
-BY_AGE = itemgetter(6, 0)  # of a claim: since when its job is ready, and its id
+READY_AT = itemgetter(6)  # of a claim: since when its job is ready
+BY_AGE = itemgetter(6, 0)  # and its id
 
 _new = tuple.__new__
 _NO_COLUMNS = ((),) * len(Settlement._fields)
@@ -72,8 +73,9 @@ def claims_of_parts(parts: Sequence[Columns], lane_of: Callable[[int], Lane], le
     """The same from the columns of each part, which are not gone through claim by claim."""
     lanes = {lane_id: lane_of(lane_id) for columns in parts for lane_id in set(columns[1])}
     claims = list(chain.from_iterable(_claims(columns, lanes, lease) for columns in parts))
-    in_order = len(parts) == 1 and _rises(parts[0][6]) and _rises(parts[0][0])
-    return claims if in_order else sorted(claims, key=BY_AGE)
+    if len(parts) > 1 or not claims or not _rises(parts[0][0]):
+        return sorted(claims, key=BY_AGE)
+    return claims if _rises(parts[0][6]) else sorted(claims, key=READY_AT)  # which keeps the order of ids
 
 
 def _claims(columns: Columns, lanes: Mapping[int, Lane], lease: Lease) -> Iterable[Claim]:

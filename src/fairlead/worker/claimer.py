@@ -23,7 +23,7 @@ import uuid
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 
-from fairlead.core.alike import only_lane
+from fairlead.core.alike import lane_of, only_lane
 from fairlead.core.estimates import Estimates
 from fairlead.core.fairshare import FairQueue, Grant, out_of_turn
 from fairlead.core.gates import has_gates, limiting, why_closed
@@ -384,10 +384,6 @@ def _by_lane(claims: list[Claim]) -> dict[int, tuple[int, float]]:
     """How many jobs of each lane there are, and since when the last one was ready."""
     if (only := only_lane(claims)) is not None:
         return {only.id: (len(claims), claims[-1].ready_at)}
-    counts: dict[int, int] = {}
-    last: dict[int, Claim] = {}
-    for claim in claims:
-        key = id(claim.lane)
-        counts[key] = counts.get(key, 0) + 1
-        last[key] = claim
+    counts = Counter(map(id, map(lane_of, claims)))
+    last = {id(claim.lane): claim for claim in claims}
     return {claim.lane.id: (counts[key], claim.ready_at) for key, claim in last.items()}

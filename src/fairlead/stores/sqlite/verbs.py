@@ -9,7 +9,7 @@ import os
 from array import array
 from collections import Counter
 from collections.abc import Callable, Generator, Mapping, Sequence
-from itertools import repeat
+from itertools import chain, repeat
 from typing import Any, NamedTuple, cast
 
 import apsw
@@ -29,7 +29,7 @@ from fairlead.stores.sqlite.connection import query, values_for
 from fairlead.stores.sqlite.database import wal_bytes
 from fairlead.stores.sqlite.migrate import MIGRATIONS
 from fairlead.stores.sqlite.places import is_wide, only_run, parts
-from fairlead.stores.sqlite.telling import Telling, Told, telling_of_list, telling_of_runs, told
+from fairlead.stores.sqlite.telling import Lanes, Telling, Told, telling_of_list, telling_of_runs, told
 from fairlead.stores.sqlite.transactions import Afterwards
 from fairlead.stores.within import drive
 
@@ -117,32 +117,41 @@ def claim(quotas: Sequence[Quota], lease: Lease) -> Callable[[apsw.Connection, f
 
 def claim_script(quotas: Sequence[Quota], lease: Lease) -> Generator[Step, list[Any], Telling | None]:
     """The same as a script: it takes the jobs, and returns what tells about them; None if there are none."""
-    picked = yield Step("pick", _alike(quotas))
-    places = f"[{','.join(text for (text,) in picked if text)}]"
-    if places == "[]":
+    alike = _alike(quotas)
+    picked = yield Step("pick", [{"most": most, "lanes": apsw.carray(lanes)} for most, lanes in alike.items()])
+    lists = from_json(f"[{','.join(text for (text,) in picked)}]")
+    places = list(chain.from_iterable(lists))
+    if not places:
         return None
-    lying = set(from_json(places))
+    lying, lanes = set(places), _lanes_of(list(chain.from_iterable(alike.values())), lists)
     runs = parts(lying)
     given = {"owner": lease.owner, "lease": lease.token, "jobs": len(lying), "parts": to_json(runs).decode()}
     ((number, jobs),) = yield Step("begin_claim", [given])
-    side_by_side = len(runs) <= max(1, len(lying) // LONG_RUN)
-    if side_by_side:
+    if len(runs) <= max(1, len(lying) // LONG_RUN):
+        telling = telling_of_runs(runs, lanes, len(lying), lease)
         yield Step("claim_run", [{"first": first, "last": last, "claim": number} for first, last in runs])
     else:
-        yield Step("claim", [{"places": places, "claim": number}])
+        listed = to_json(places).decode()
+        telling = telling_of_list(listed, lanes, len(lying), lease)
+        yield Step("claim", [{"places": listed, "claim": number}])
     if jobs > len(lying):  # one of its jobs may have come back, and be claimed once more
         yield Step("narrow_claims", [{"claims": f"[{number}]"}])
-    if side_by_side:
-        return telling_of_runs(runs, quotas[0].lane if len(quotas) == 1 else None, lease)
-    return telling_of_list(places, len(lying), lease)
+    return telling
 
 
-def _alike(quotas: Sequence[Quota]) -> list[dict[str, Any]]:
-    """The quotas of as many jobs together, since a statement has one limit."""
+def _alike(quotas: Sequence[Quota]) -> "dict[int, array[int]]":
+    """The lanes of which as many jobs may be taken, since a statement has one limit."""
     lanes: dict[int, array[int]] = {}
     for quota in quotas:
         lanes.setdefault(quota.most, array("q")).append(quota.lane)
-    return [{"most": most, "lanes": apsw.carray(each)} for most, each in lanes.items()]
+    return lanes
+
+
+def _lanes_of(lanes: Sequence[int], places: Sequence[Sequence[int]]) -> Lanes:
+    """The lane of each place that was picked, or that of all."""
+    if len(lanes) == 1:
+        return lanes[0]
+    return {place: lane for lane, own in zip(lanes, places, strict=True) for place in own}
 
 
 def claimed(whole: Rows) -> list[Any]:

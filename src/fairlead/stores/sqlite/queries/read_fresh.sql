@@ -1,7 +1,7 @@
 -- The same as read_fresh_run for jobs that lie apart.
 select
     :now, group_concat(id), group_concat(payload, char(30)), group_concat(cast(ready_at * 1e6 as integer)),
-    null, null, group_concat(place), group_concat(lane)
+    group_concat(place)
 from entry
 where place in (select value from json_each(:places))
     and claim = (select claim.id from claim where claim.owner = :owner and claim.lease = :lease)
