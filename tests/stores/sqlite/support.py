@@ -1,6 +1,5 @@
 """What the tests of the SQLite store share."""
 
-import shutil
 import time
 from pathlib import Path
 
@@ -10,6 +9,7 @@ import pytest
 from fairlead.core.ids import make_ids
 from fairlead.core.model import Lane, NewJob, Priority, Unique
 from fairlead.stores.sqlite import migrate as migrating
+from tests.support.migrations import older_migrations
 
 LANE = Lane("short", "acme", "mail", Priority.DEFAULT, 1)
 
@@ -21,13 +21,8 @@ def new_jobs(count: int, payload: str = "{}", lane: Lane = LANE, unique: Unique 
 
 def make_old(path: Path, version: int, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A database as an earlier version made it, with a lane."""
-    older = folder / "migrations"
-    shutil.copytree(migrating.MIGRATIONS, older)
-    for script in older.glob("*.sql"):
-        if int(script.name[:4]) > version:
-            script.unlink()
     with monkeypatch.context() as patch:
-        patch.setattr(migrating, "MIGRATIONS", older)
+        patch.setattr(migrating, "MIGRATIONS", older_migrations(migrating.MIGRATIONS, version, folder))
         connection = apsw.Connection(str(path))
         migrating.apply_missing(connection, 1.0)
         connection.execute(
