@@ -1,7 +1,7 @@
 -- By state, each along its index: to group all live jobs at once would mean to sort them.
 select lane.pool, counted.state, sum(counted.jobs)
 from (
-    select lane, 'ready' as state, count(*) as jobs from entry where shard = :shard and state = 'ready' group by lane
+    select lane, 'ready' as state, count(*) as jobs from entry where state = 'ready' group by lane
     union all
     select lane, aside, count(*) from entry indexed by job_due_lane
     where shard = :shard and aside in ('scheduled', 'retrying')

@@ -8,7 +8,7 @@ from (
             select '[' || coalesce(group_concat(place), '') || ']'
             from (
                 select place from entry
-                where shard = :shard and lane = quota.value and state = 'ready'
+                where lane = quota.value and state = 'ready'
                 order by ready_at, place
                 limit :most
             )
