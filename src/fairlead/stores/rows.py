@@ -3,8 +3,8 @@
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict
-from itertools import chain, compress, islice, pairwise, repeat
-from operator import is_not, itemgetter, le
+from itertools import chain, compress, pairwise, repeat
+from operator import is_not, itemgetter
 from typing import Any, NamedTuple
 
 from fairlead.core.audit import AuditEntry
@@ -73,9 +73,9 @@ def claims_of_parts(parts: Sequence[Columns], lane_of: Callable[[int], Lane], le
     """The same from the columns of each part, which are not gone through claim by claim."""
     lanes = {lane_id: lane_of(lane_id) for columns in parts for lane_id in set(columns[1])}
     claims = list(chain.from_iterable(_claims(columns, lanes, lease) for columns in parts))
-    if len(parts) > 1 or not claims or not _rises(parts[0][0]):
+    if len(parts) > 1 or not claims or not _is_sorted(parts[0][0]):
         return sorted(claims, key=BY_AGE)
-    return claims if _rises(parts[0][6]) else sorted(claims, key=READY_AT)  # which keeps the order of ids
+    return claims if _is_sorted(parts[0][6]) else sorted(claims, key=READY_AT)  # which keeps the order of ids
 
 
 def _claims(columns: Columns, lanes: Mapping[int, Lane], lease: Lease) -> Iterable[Claim]:
@@ -84,9 +84,8 @@ def _claims(columns: Columns, lanes: Mapping[int, Lane], lease: Lease) -> Iterab
     return map(_new, repeat(Claim), each)
 
 
-def _rises(values: Iterable[Any]) -> bool:
-    """Whether none is less than the one before it."""
-    return all(map(le, values, islice(values, 1, None)))
+def _is_sorted(values: Iterable[Any]) -> bool:
+    return sorted(values) == list(values)
 
 
 def held_of(row: Row, lane: Lane) -> Held:

@@ -145,15 +145,14 @@ class Line(threading.Thread):
                     answer_all([request], [Result(error=_closed())])
 
     def _waiting(self, most: int) -> list[Request]:
-        """Who waits now."""
+        """Who waits now; nobody but this thread takes anybody out of the line."""
         found: list[Request] = []
-        with suppress(Empty):
-            while len(found) < most:
-                following = self._queue.get_nowait()
-                if following is None:
-                    self._queue.put(None)
-                    break
-                found.append(following)
+        while len(found) < most and not self._queue.empty():
+            following = self._queue.get_nowait()
+            if following is None:
+                self._queue.put(None)
+                break
+            found.append(following)
         return found
 
     def _first(self) -> Request | None:
@@ -170,6 +169,8 @@ class Line(threading.Thread):
 
 def _on_time(requests: Sequence[Request]) -> list[Request]:
     """Those whose callers still wait; who waited too long is told so."""
+    if not requests:
+        return []
     moment = time.monotonic()
     wanted = [request for request in requests if not request.answer.cancelled()]
     late = [request for request in wanted if request.latest < moment]

@@ -5,6 +5,8 @@ looking at what runs costs a few times what runs, however much was claimed; seld
 """
 
 from collections.abc import Collection
+from itertools import compress, count, pairwise, repeat
+from operator import ne, sub
 
 WIDE = 64  # places that may be looked at for nothing
 SHARE = 8  # times as many places as jobs may be looked at
@@ -20,13 +22,9 @@ def parts(places: Collection[int]) -> list[tuple[int, int]]:
     """The first and the last of each run of places that follow one another; no place may come twice."""
     if (only := only_run(places)) is not None:
         return [only]
-    found: list[tuple[int, int]] = []
-    for place in sorted(places):
-        if found and place == found[-1][1] + 1:
-            found[-1] = (found[-1][0], place)
-        else:
-            found.append((place, place))
-    return found
+    rising = sorted(places)
+    gaps = compress(count(1), map(ne, map(sub, rising[1:], rising), repeat(1)))
+    return [(rising[first], rising[end - 1]) for first, end in pairwise([0, *gaps, len(rising)])]
 
 
 def is_wide(jobs: int, wide: int) -> bool:

@@ -150,7 +150,7 @@ class SqliteStore(
 
     def _claiming(self, quotas: Sequence[Quota], lease: Lease) -> Script[Rows]:
         telling = yield from verbs.claim_script(quotas, lease)
-        return verbs.claimed((yield telling.whole)) if telling else []
+        return verbs.claimed((yield telling.whole())) if telling else []
 
     async def settle(self, settlements: Sequence[Settlement], expired_only: bool = False) -> set[str]:
         """Apply the settlements whose hold still holds; returns their ids."""

@@ -25,12 +25,36 @@ Lanes = int | Mapping[int, int]  # the lane of all jobs, or by their places
 
 
 class Telling(NamedTuple):
-    """The statements that tell about a claim's jobs: all are `fresh`, or else the `whole`."""
+    """What is known of the jobs of a claim: how many they are, of which lanes, and where they lie.
 
-    fresh: Step
-    whole: Step
+    Those that lie side by side are told of by their runs, in that order; others by a list of their places, which are
+    told as well then.
+    """
+
+    lease: Lease
+    jobs: int
     lanes: Lanes
-    runs: Runs = ()  # in the order in which they are told of; none where places are told as well
+    runs: Runs
+    places: str | None = None  # a list, as JSON
+
+    def fresh(self) -> Step:
+        """The statement that tells of jobs that are all fresh."""
+        given = {**self._claim(), "count": self.jobs}
+        if self.places is not None:
+            return Step("read_fresh", [{**given, "places": self.places}])
+        if len(self.runs) == 1:
+            ((first, last),) = self.runs
+            return Step("read_fresh_run", [{**given, "first": first, "last": last}])
+        return Step("read_fresh_runs", [{**given, "parts": to_json(self.runs).decode()}])
+
+    def whole(self) -> Step:
+        """The statement that tells of any job."""
+        if self.places is not None:
+            return Step("read_claimed", [{**self._claim(), "places": self.places}])
+        return Step("read_run", [{**self._claim(), "first": first, "last": last} for first, last in self.runs])
+
+    def _claim(self) -> dict[str, Any]:
+        return {"owner": self.lease.owner, "lease": self.lease.token}
 
 
 class Fresh(NamedTuple):
@@ -41,13 +65,12 @@ class Fresh(NamedTuple):
     payloads: str
     since: str
     places: str | None
-    lanes: Lanes
-    runs: Runs
+    telling: Telling
 
     @property
     def is_sound(self) -> bool:
         """Whether the texts can be taken apart."""
-        count = self.since.count(",") + 1
+        count = self.telling.jobs
         return len(self.ids) == (ID_LENGTH + 1) * count - 1 and self.payloads.count(BETWEEN) == count - 1
 
     def columns(self) -> Columns:
@@ -55,8 +78,9 @@ class Fresh(NamedTuple):
         ids = self.ids.split(",")
         since = [moment / MICROSECONDS for moment in _numbers(self.since)]
         ages = [self.now - moment for moment in since]
-        places = _places_of(self.runs) if self.places is None else _numbers(self.places)
-        lanes = [self.lanes] * len(ids) if isinstance(self.lanes, int) else list(map(self.lanes.__getitem__, places))
+        known = self.telling
+        places = _places_of(known.runs) if self.places is None else _numbers(self.places)
+        lanes = [known.lanes] * len(ids) if isinstance(known.lanes, int) else list(map(known.lanes.__getitem__, places))
         first, none = repeat(1), repeat(None)
         payloads = self.payloads.split(BETWEEN)
         return ids, lanes, payloads, first, repeat(0), first, since, ages, none, none, none, places
@@ -65,30 +89,13 @@ class Fresh(NamedTuple):
 Told = Fresh | list[tuple[str]]
 
 
-def telling_of_runs(runs: Runs, lanes: Lanes, count: int, lease: Lease) -> Telling:
-    """For jobs that lie side by side."""
-    named = {"owner": lease.owner, "lease": lease.token}
-    each = [{"first": first, "last": last, **named} for first, last in runs]
-    if len(runs) == 1:
-        fresh = Step("read_fresh_run", [dict(each[0])])
-    else:
-        fresh = Step("read_fresh_runs", [{"parts": to_json(runs).decode(), "count": count, **named}])
-    return Telling(fresh, Step("read_run", each), lanes, runs)
-
-
-def telling_of_list(places: str, lanes: Lanes, count: int, lease: Lease) -> Telling:
-    """For jobs that lie apart."""
-    given = {"places": places, "owner": lease.owner, "lease": lease.token}
-    return Telling(Step("read_fresh", [{**given, "count": count}]), Step("read_claimed", [given]), lanes)
-
-
 def told(telling: Telling) -> Generator[Step, list[Any], Told]:
     """A script: what is to be told, in the form that takes least."""
-    for now, ids, payloads, since, places in (yield telling.fresh):
-        fresh = Fresh(now, ids, payloads, since, places, telling.lanes, telling.runs)
+    for now, ids, payloads, since, places in (yield telling.fresh()):
+        fresh = Fresh(now, ids, payloads, since, places, telling)
         if fresh.is_sound:
             return fresh
-    return (yield telling.whole)
+    return (yield telling.whole())
 
 
 def columns_of(answer: Told) -> Iterable[Columns]:
@@ -106,4 +113,5 @@ def _places_of(runs: Runs) -> list[int]:
 
 
 def _numbers(text: str) -> list[int]:
-    return list(map(int, text.split(",")))
+    numbers: list[int] = from_json(f"[{text}]")  # four times as fast as taking the text apart
+    return numbers

@@ -29,7 +29,7 @@ from fairlead.stores.sqlite.connection import query, values_for
 from fairlead.stores.sqlite.database import wal_bytes
 from fairlead.stores.sqlite.migrate import MIGRATIONS
 from fairlead.stores.sqlite.places import is_wide, only_run, parts
-from fairlead.stores.sqlite.telling import Lanes, Telling, Told, telling_of_list, telling_of_runs, told
+from fairlead.stores.sqlite.telling import Lanes, Telling, Told, told
 from fairlead.stores.sqlite.transactions import Afterwards
 from fairlead.stores.within import drive
 
@@ -127,13 +127,12 @@ def claim_script(quotas: Sequence[Quota], lease: Lease) -> Generator[Step, list[
     runs = parts(lying)
     given = {"owner": lease.owner, "lease": lease.token, "jobs": len(lying), "parts": to_json(runs).decode()}
     ((number, jobs),) = yield Step("begin_claim", [given])
+    telling = Telling(lease, len(lying), lanes, runs)
     if len(runs) <= max(1, len(lying) // LONG_RUN):
-        telling = telling_of_runs(runs, lanes, len(lying), lease)
         yield Step("claim_run", [{"first": first, "last": last, "claim": number} for first, last in runs])
     else:
-        listed = to_json(places).decode()
-        telling = telling_of_list(listed, lanes, len(lying), lease)
-        yield Step("claim", [{"places": listed, "claim": number}])
+        telling = telling._replace(places=to_json(places).decode())
+        yield Step("claim", [{"places": telling.places, "claim": number}])
     if jobs > len(lying):  # one of its jobs may have come back, and be claimed once more
         yield Step("narrow_claims", [{"claims": f"[{number}]"}])
     return telling
