@@ -22,8 +22,9 @@ import time
 import uuid
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
+from typing import Any
 
-from fairlead.core.alike import lane_of, only_lane
+from fairlead.core.alike import only_lane
 from fairlead.core.estimates import Estimates
 from fairlead.core.fairshare import FairQueue, Grant, out_of_turn
 from fairlead.core.gates import has_gates, limiting, why_closed
@@ -352,25 +353,27 @@ class Claimer:
 
         One that is kept aside, since a limit is full, comes back by itself.
         """
-        taken, rests = _by_lane(claims), []
+        taken, rests, lately = _by_lane(claims), [], []
         for grant in grants:
-            lane_id = grant.lane.id
-            count, last = taken.get(lane_id, NOTHING)
-            self.tally.started(grant.lane, count, grant.cost)
+            lane = grant.lane
+            count, last = taken.get(lane.id, NOTHING)
+            self.tally.started(lane, count, grant.cost)
+            active = ActiveLane(lane, last)
+            if count:
+                lately.append(active)
             if count < grant.most:
                 rests.append((grant, grant.most - count))
-            elif lane_id in self.gate.aside:
-                self.queue.drop(grant.lane)
+            elif lane.id in self.gate.aside:
+                self.queue.drop(lane)
             else:
-                self.queue.add(ActiveLane(grant.lane, last))
-        self.queue.give_back_all(rests)
-        for grant, _ in rests:
+                self.queue.add(active)
+        for grant, _ in rests:  # before they are given back: who does not compete needs no new place
             self.queue.drop(grant.lane)
+        self.queue.give_back_all(rests)
         guesses = self.tally.guessed  # wait for the next exchange: they are mostly too long, and soon put right
         if claims and any(grant.cost >= LONG and grant.lane.type not in guesses for grant in grants):
             self.on_long_jobs()
-        lately = [(grant.lane, taken[grant.lane.id][1]) for grant in grants[-MOST:] if grant.lane.id in taken]
-        self._recent.remember(ActiveLane(lane, last) for lane, last in lately)
+        self._recent.remember(lately[-MOST:])
 
     def _recent_grants(self, free_slots: int) -> list[Grant]:
         """What is older than what they gave last was claimed, or is found by the next look."""
@@ -384,6 +387,12 @@ def _by_lane(claims: list[Claim]) -> dict[int, tuple[int, float]]:
     """How many jobs of each lane there are, and since when the last one was ready."""
     if (only := only_lane(claims)) is not None:
         return {only.id: (len(claims), claims[-1].ready_at)}
-    counts = Counter(map(id, map(lane_of, claims)))
-    last = {id(claim.lane): claim for claim in claims}
-    return {claim.lane.id: (counts[key], claim.ready_at) for key, claim in last.items()}
+    found: dict[int, list[Any]] = {}  # by the object, since lanes themselves are slow to find
+    for claim in claims:
+        seen = found.get(key := id(claim.lane))
+        if seen is None:
+            found[key] = [1, claim]
+        else:
+            seen[0] += 1
+            seen[1] = claim
+    return {last.lane.id: (count, last.ready_at) for count, last in found.values()}

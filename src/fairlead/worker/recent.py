@@ -26,10 +26,11 @@ class RecentLanes:
     def remember(self, lanes: Iterable[ActiveLane]) -> None:
         """These had work."""
         for active in lanes:
-            self._lanes.pop(active.lane.id, None)
-            self._lanes[active.lane.id] = active
-        while len(self._lanes) > MOST:
-            del self._lanes[next(iter(self._lanes))]
+            lane_id = active.lane.id
+            self._lanes.pop(lane_id, None)
+            self._lanes[lane_id] = active
+        for lane_id in list(self._lanes)[:-MOST]:
+            del self._lanes[lane_id]
 
     def may_go_first(self) -> bool:
         """Whether to try them before a look."""
