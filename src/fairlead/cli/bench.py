@@ -188,7 +188,7 @@ def herd(
 @app.command()
 def growth(
     store: StoreUrl = None,
-    jobs: Annotated[int, typer.Option(min=200, help="How many jobs are measured at each size.")] = 60_000,
+    jobs: Annotated[int, typer.Option(min=200, help="How many jobs are measured at each size.")] = 200_000,
     hold: Annotated[float, typer.Option(min=0.0, help="Seconds that a transaction is held open (PostgreSQL).")] = 60.0,
     quick: Annotated[bool, typer.Option("--quick", help="A hundredth of every size, and a short hold.")] = False,
     series: Annotated[str, typer.Option(help="Which of `backlog`, `lanes`, `history` and `closed`.")] = "",
