@@ -5,12 +5,12 @@ from operator import itemgetter
 
 from fairlead.core.model import Claim, Lane
 
-lane_of = itemgetter(Claim._fields.index("lane"))
+_lane_of = itemgetter(Claim._fields.index("lane"))
 
 
 def only_lane(claims: Sequence[Claim]) -> Lane | None:
     """The lane that all these claims are of; None if there are several, or no claims."""
     if not claims or claims[0].lane is not claims[-1].lane:
         return None
-    lane, lanes = claims[0].lane, list(map(lane_of, claims))
+    lane, lanes = claims[0].lane, list(map(_lane_of, claims))
     return lane if lanes.count(lane) == len(lanes) else None

@@ -48,14 +48,17 @@ def plan(connection: apsw.Connection, name: str) -> list[str]:
     return [row[3] for row in connection.execute(f"explain query plan {query(name)}", _AnyValue(), can_cache=False)]
 
 
-@pytest.mark.parametrize("name", ["pick", "active_lanes", "lane_depths", "count_waiting", "count_jobs", "count_ahead"])
+@pytest.mark.parametrize(
+    "name",
+    ["pick", "active_lanes", "lane_depths", "count_waiting", "count_jobs", "count_ahead", "live_beyond", "count_live"],
+)
 def test_ready_jobs_are_found_in_their_index_alone(name: str) -> None:
     connection = apsw.Connection(":memory:")
     apply_missing(connection, time.time())
     ready = [step for step in plan(connection, name) if "job_ready" in step]
     connection.close()
     assert ready
-    assert [step for step in ready if " USING COVERING INDEX " not in step] == []
+    assert [step for step in ready if " USING COVERING INDEX " not in step or "shard=?" in step] == []
 
 
 def test_what_a_file_holds_can_be_read_by_older_libraries() -> None:
