@@ -67,7 +67,7 @@ async def drain(
     """Enqueue jobs, then time workers from the first claim to the last settlement; the best process count wins."""
     url = await fresh(place)
     choices = {"jobs": jobs, "processes": list(processes), "concurrency": concurrency, "limit": limit, **mix.facts()}
-    most = concurrency * (1 + MOST) // 2
+    most = max(concurrency, (concurrency + MOST) // 2)
     sizes = {"enqueue_batch": BATCH, "claim_batch": f"up to {most}", "settle_batch": f"up to {GROUP}", "rounds": rounds}
     setup = await describe(url, **choices, **sizes)
     found: list[Round] = []

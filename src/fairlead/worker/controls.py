@@ -20,13 +20,13 @@ class ControlView:
         self.known = Controls()
         self.watchers: list[Callable[[frozenset[str]], None]] = []  # are told which kinds have changed
         self._read_at = 0.0
-        self._ahead = time.time() - time.monotonic()
+        self.ahead = time.time() - time.monotonic()  # the store's clock, of this process's monotonic clock
         self._hinted = asyncio.Event()
 
     @property
     def now(self) -> float:
         """The store's now, as far as it is known."""
-        return time.monotonic() + self._ahead
+        return time.monotonic() + self.ahead
 
     def distrust(self) -> None:
         """Controls have changed: look again, however fresh they are."""
@@ -54,7 +54,7 @@ class ControlView:
         except BaseException:
             self._read_at = 0.0
             raise
-        self._ahead = changed.now - time.monotonic()
+        self.ahead = changed.now - time.monotonic()
         kinds = self.known.follow(changed.controls)
         if kinds:
             for watcher in self.watchers:

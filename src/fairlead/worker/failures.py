@@ -9,7 +9,6 @@ from fairlead.core.jobs.model import Ending, ErrorInfo, Outcome
 from fairlead.errors import DeadLetter, Discard, JobCancelled, RetryLater, Snooze
 from fairlead.handlers.spec import HandlerSpec
 from fairlead.worker.answers import retry_after_of, status_of
-from fairlead.worker.containing import Escaped
 from fairlead.worker.frames import from_handler, user_frame
 
 MESSAGE_LIMIT = 2_000
@@ -19,7 +18,7 @@ TRACEBACK_LIMIT = 16_000
 def outcome_of(error: BaseException, spec: HandlerSpec) -> Outcome:
     """What a run ended in that raised this."""
     try:
-        return _outcome(error.what if isinstance(error, Escaped) else error, spec)
+        return _outcome(error, spec)
     except Exception as unexpected:  # a verdict with something that is no duration, an exception that cannot be read
         return Outcome(Ending.FAILED, error=describe(unexpected))
 

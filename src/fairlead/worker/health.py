@@ -10,14 +10,13 @@ import asyncio
 import contextlib
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from operator import itemgetter
+from collections.abc import Callable, Iterator
 from uuid import uuid4
 
 from fairlead.core.durations import seconds
 from fairlead.core.flush import Flush
 from fairlead.core.jobs.failure import Curb, FailureClass
-from fairlead.core.jobs.model import Claim, Ending, Lane, Outcome, Settlement
+from fairlead.core.jobs.model import Claim, Ending, Outcome, Settlement
 from fairlead.core.jobs.settle import Relief
 from fairlead.core.jobs.states import State
 from fairlead.core.protection import quarantine
@@ -42,16 +41,14 @@ from fairlead.telemetry.events import Telemetry, TypeQuarantined
 from fairlead.worker.breakers import Breakers
 from fairlead.worker.budgets import Budgets
 from fairlead.worker.controls import ControlView
-from fairlead.worker.suspects import Suspects
 from fairlead.worker.tally import GENERATION, Tally
+from fairlead.worker.tripping import TrippingBreakers
 from fairlead.worker.trouble import Trouble
 
-ATTEMPT_OF = itemgetter(Claim._fields.index("attempt"))
 EVERY = 0.5
 SOONEST = 0.1
 SURVEY = 2.0
 SETTLED = 0.5  # what has begun to fail is judged when all workers had time to add what they know
-SUCCEEDED = Ending.SUCCEEDED
 FAILURES = (Ending.FAILED, Ending.TIMED_OUT)
 EXCUSED = Relief(excused=True)
 QUARANTINED = Relief(curb=Curb.QUARANTINE, why="its type is in quarantine")
@@ -78,7 +75,7 @@ class Health:
         self._telemetry = telemetry
         self._nudge = nudge
         self._tally = Tally()
-        self.suspects = Suspects(registry, self._tally)
+        self.tripping = TrippingBreakers(registry, self._tally)
         self._unsent: list[Count] = []
         self._counting = Flush(str(uuid4()), 1)
         self._troubled: frozenset[str] = frozenset()
@@ -97,31 +94,21 @@ class Health:
             if scope == TENANT:
                 self._budgets.learn(tenant, sums)
 
-    def ended(self, claim: Claim, outcome: Outcome) -> Relief | None:
-        """Count the end of a run; for a failure, what its settlement has to consider."""
-        if outcome.ending is SUCCEEDED:
-            self.ended_well([claim], claim.lane)
-            return None
+    def succeeded(self, claim: Claim) -> None:
+        """Count a run that succeeded."""
+        lane = claim.lane
+        self._tally.good[lane.type, lane.tenant] += 1
+        if claim.attempt > 1:
+            self._tally.good_retries[lane.tenant] += 1
+        if self._breakers.permitted:
+            self._breakers.ended(claim, True)
+
+    def failed(self, claim: Claim, outcome: Outcome) -> Relief | None:
+        """Count a run that ended in another way; for a failure, what its settlement has to consider."""
         lane = claim.lane
         names = blamed(outcome, lane.type, self._registry[lane.type].needs)
         self._breakers.ended(claim, False, names)
         return self._failed(claim, outcome, names) if outcome.ending in FAILURES else None
-
-    def ended_well(self, claims: Sequence[Claim], only: Lane | None) -> None:
-        """Count runs that succeeded; all are of the one lane, if it is given."""
-        good, good_retries = self._tally.good, self._tally.good_retries
-        if only is not None:
-            good[only.type, only.tenant] += len(claims)
-        else:
-            for claim in claims:
-                good[claim.lane.type, claim.lane.tenant] += 1
-        if max(map(ATTEMPT_OF, claims), default=1) > 1:
-            for claim in claims:
-                if claim.attempt > 1:
-                    good_retries[claim.lane.tenant] += 1
-        if self._breakers.permitted:
-            for claim in claims:
-                self._breakers.ended(claim, True)
 
     def decided(self, claim: Claim, relief: Relief, settlement: Settlement) -> None:
         """Count a retry against its tenant's budget, or that there was none."""
@@ -168,23 +155,23 @@ class Health:
             self._unsent, self._counting = [], self._counting.next()
             await self._announce(counts)
             await self._decide(counted)
-        if len(self.suspects):
-            await self._judge_suspects()
+        if len(self.tripping):
+            await self._judge_tripping()
         await self._breakers.settle()
 
-    async def _judge_suspects(self) -> None:
+    async def _judge_tripping(self) -> None:
         """Nothing of them is claimed, so nobody adds to their counts any more: these are asked for."""
         counted = await self._store.health_counts()
-        judged = {name for name in self.suspects if counted.sums.get(name, DECIDED).counted_for >= SETTLED}
+        judged = {name for name in self.tripping if counted.sums.get(name, DECIDED).counted_for >= SETTLED}
         for name in judged & counted.sums.keys():
             await self._consider_opening(name, counted.sums[name], counted.now)
-        self.suspects.clear(judged | self.suspects.overdue())
+        self.tripping.remove(judged | self.tripping.overdue())
         self._nudge()
 
     def _failed(self, claim: Claim, outcome: Outcome, names: tuple[str, ...]) -> Relief:
         for name in names:
             self._tally.bad[name] += 1
-            if self.suspects.consider(name) or self._tally.bad[name] == self._registry.breaker_of(name).minimum:
+            if self.tripping.consider(name) or self._tally.bad[name] == self._registry.breaker_of(name).minimum:
                 self._urgent.set()
         away = outcome.error is not None and outcome.error.failure is FailureClass.DEPENDENCY
         if away and limiting(self._view.known, names):

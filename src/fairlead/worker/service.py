@@ -9,7 +9,6 @@ import time
 import uuid
 from collections import Counter
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from fairlead.client.wakeups import Waker
@@ -36,25 +35,22 @@ from fairlead.worker.callbacks import with_deliveries
 from fairlead.worker.cancelling import CancelWatch
 from fairlead.worker.claimer import Claimer
 from fairlead.worker.controls import ControlView
-from fairlead.worker.eagerness import Eagerness
 from fairlead.worker.health import Health
 from fairlead.worker.lease import LeaseClock, boot_time, deadline_from
-from fairlead.worker.lost import LostRuns
-from fairlead.worker.pace import MOST, Pace
+from fairlead.worker.pace import MOST
 from fairlead.worker.reports import Reports
 from fairlead.worker.runner import Runner
 from fairlead.worker.settler import ABREAST, Settler
 from fairlead.worker.slots import Slots
-from fairlead.worker.strays import Strays
-from fairlead.worker.terms import Terms
+from fairlead.worker.threads import HandlerThreads
 from fairlead.worker.tools import RunTools
 from fairlead.worker.trouble import Trouble
+from fairlead.worker.unanswered_claims import UnansweredClaims
 
 TICK = 0.1
 LINGER = 0.003
 STOP_GRACE = 2.0
 MOST_UNSETTLED = 5_000
-MOST_CLAIMED = 1 + MOST  # times the slots
 SOON = 60.0
 SUCCEEDED = State.SUCCEEDED
 DIRECTIONS = {DRAINING: None, "stopping": 0.0}  # the seconds that what runs may take, None as the settings say
@@ -83,7 +79,6 @@ class Worker:
         registry = with_deliveries(registry, store, settings)
         self._telemetry = Telemetry() if telemetry is None else telemetry
         self._news = asyncio.Event()  # there may be work, or a reason to stop
-        self._freed = asyncio.Event()  # a slot became free, or there is a reason to stop
         self.registered = asyncio.Event()
         self._stop_asked = False
         self._drain_until: float | None = None
@@ -91,17 +86,14 @@ class Worker:
         self._reserve = {RESERVE: list(reserve)} if reserve else {}
         self.is_worn = False
         self.is_dismissed = False
-        self._pace = Pace()
-        self._eagerness = Eagerness()
-        self._threads = ThreadPoolExecutor(slots, thread_name_prefix="fairlead-handler")
+        self._threads = HandlerThreads(slots)
         tools = RunTools(store, settings.result_limit)
         self._progress = tools.progress
         self._settler = Settler(store, self._telemetry, self._on_settled, self._progress)
-        lost = LostRuns(self._telemetry)
         controls = self._controls = ControlView(store)
         breakers = Breakers(store, controls, self._telemetry)
         self._health = Health(registry, store, controls, breakers, self._telemetry, self._news.set)
-        runner = Runner(self._threads, settings.result_limit, lost, tools)
+        runner = Runner(self._threads, settings.result_limit, tools)
         self._waker = Waker(store)
         self._counts: Counter[State] = Counter()
         self.info = WorkerInfo(
@@ -113,22 +105,19 @@ class Worker:
             slots=slots,
             version=__version__,
         )
-        self._strays = Strays(store, self._telemetry)
+        self._strays = UnansweredClaims(store, self._telemetry)
         self._claimer = Claimer(
-            store, self.info.id, frozenset(pools), registry, lambda pool: self.slots.in_hand(pool), frozenset(reserve),
-            controls, breakers, self._strays, self._health.suspects,
+            store, self.info.id, frozenset(pools), registry, lambda pool: self.slots.count(pool), frozenset(reserve),
+            controls, breakers, self._strays, self._health.tripping,
         )  # fmt: skip
-        tally, terms = self._claimer.tally, Terms(controls.known)
-        tally.waits.ahead = lambda: controls.now - time.monotonic()
-        controls.watchers += [terms.follow, self._follow_pools]
+        tally = self._claimer.tally
+        controls.watchers.append(self._follow_pools)
         self._pools = Pools(controls.known)
         self.slots = Slots(
-            slots, registry, runner, lost, self._settler, self._health, self._telemetry, self._on_freed,
-            tally, terms,
+            slots, registry, runner, self._settler, self._health, tally, controls, self._telemetry
         )  # fmt: skip
         self._accounts = Accounts(store, self._claimer.queue, tally, frozenset(pools), self.slots.times, bool(reserve))
         self._claimer.queue.differ(self.info.id)
-        self._claimer.on_long_jobs = self._accounts.hurry
         self._cancels = CancelWatch(store, self.info.id, self.slots)
         self.reports = Reports(store, self.info.id, self._figures, self._follow)
         self._clock = LeaseClock(self.info.id, boot_time(), settings.lease)
@@ -164,12 +153,12 @@ class Worker:
         finally:
             await _cancel([feed, *helpers])
             await self._waker.close()
-            self._threads.shutdown(wait=False, cancel_futures=True)
+            self._threads.stop()
 
     @property
     def has_stuck_handlers(self) -> bool:
         """Whether handlers still run that cannot be stopped: coroutines that refuse to, or threads."""
-        return len(self.slots.lost) > 0 or any(thread.is_alive() for thread in self._threads._threads)
+        return self.slots.lost > 0 or self._threads.has_running_calls
 
     async def _register(self) -> None:
         await self._store.register_types([self._declared[name].job_type() for name in self._declared])
@@ -199,35 +188,32 @@ class Worker:
         while not self._stop_asked and not self._clock.over():
             wanted = await self._capacity()
             if wanted <= 0:
-                await _wait(self._freed, TICK)
+                await _wait(self.slots.freed, TICK)
                 continue
             try:
-                began, hinted = time.monotonic(), self._claimer.is_hinted
+                began = time.monotonic()
                 claims = await self._claimer.take(wanted)
-                self._pace.claimed(time.monotonic() - began)
+                self.slots.pace.claimed(time.monotonic() - began)
             except StoreError as error:
                 await trouble.pause(error)
                 continue
             trouble.over()
-            if claims or (hinted and not self._claimer.gate.aside):  # what a limit keeps back nobody else can take
-                self._eagerness.followed(bool(claims))
+            if self._claimer.has_begun_long_jobs:
+                self._claimer.has_begun_long_jobs = False
+                self._accounts.hurry()
             if claims:
                 self.slots.admit(claims)
-                if len(claims) < wanted or self._claimer.has_unaccounted:  # these start before anything else is done
+                if len(claims) < wanted:  # these start before anything else is done
                     await asyncio.sleep(0)
-                    self._claimer.account()
             elif self._claimer.is_held_back:
-                await _wait(self._freed, TICK)
+                await _wait(self.slots.freed, TICK)
             else:
                 poll, patience = self._settings.poll, self._claimer.gate.patience()
                 await _wait(self._news, min(poll * random.uniform(0.75, 1.25), patience * random.uniform(1.0, 1.2)))
-                pause = self._eagerness.pause()
-                if pause and self._claimer.is_hinted and not self._claimer.gate.aside:
-                    await asyncio.sleep(pause)
 
     async def _capacity(self) -> int:
         """Free slots plus what will be free in moments; a few slots alone are not worth a claim while others run."""
-        if self._settler.backlog > max(MOST_UNSETTLED, MOST_CLAIMED * self.slots.size):
+        if self._settler.backlog > max(MOST_UNSETTLED, MOST + self.slots.size):
             return 0
         wanted = self._free()
         if 0 < wanted < self.slots.size // 4 and self.slots.running:
@@ -238,7 +224,7 @@ class Worker:
     def _free(self) -> int:
         """No more than half of what is allowed in one claim, so that the next is on its way while these jobs run."""
         capacity = self.slots.capacity
-        allowed = capacity + self._pace.allowance(capacity)
+        allowed = capacity + self.slots.pace.allowance(capacity)
         return min(allowed - self.slots.taken, max(capacity, allowed // 2))
 
     async def _drain(self) -> None:
@@ -248,12 +234,13 @@ class Worker:
             left = (self._drain_until or 0.0) - time.monotonic()
             if left <= 0:
                 break
-            await _wait(self._freed, min(left, TICK))
+            await _wait(self.slots.freed, min(left, TICK))
         if self._clock.over():
             return await self._abandon()
         released = len(self.slots.running)
         await self._stop_handlers()
-        self.slots.give_up(Ending.RELEASED)
+        self.slots.give_up_all(Ending.RELEASED)
+        self.slots.end_turn()
         with contextlib.suppress(TimeoutError, StoreError):
             async with asyncio.timeout(max(STOP_GRACE, self._clock.deadline - boot_time())):
                 await self._settler.flushed()
@@ -268,6 +255,7 @@ class Worker:
         self._telemetry.emit(LeaseEnded(self.info.id, self._clock.over() or ""))
         self.slots.waiting.clear()
         await self._stop_handlers()
+        self.slots.end_turn()
         with contextlib.suppress(TimeoutError, StoreError):
             async with asyncio.timeout(STOP_GRACE):
                 await self._settler.flushed()
@@ -279,7 +267,7 @@ class Worker:
         self.slots.stop_all(Ending.RELEASED)
         until = time.monotonic() + STOP_GRACE
         while self.slots.running and time.monotonic() < until:
-            await _wait(self._freed, TICK)
+            await _wait(self.slots.freed, TICK)
 
     async def _watch(self) -> None:
         """Look at deadlines every tick, and report figures now and then."""
@@ -287,7 +275,7 @@ class Worker:
             await asyncio.sleep(TICK)
             now = time.monotonic()
             self.slots.stop_overdue(now)
-            self.slots.give_back_late(now)
+            self.slots.release_late(now)
             self._look_for_wear()
             if self._clock.over():
                 self._alert()
@@ -295,7 +283,7 @@ class Worker:
 
     def _look_for_wear(self) -> None:
         """Under a supervisor, end early where too many handlers cannot be stopped."""
-        lost = len(self.slots.lost)
+        lost = self.slots.lost
         if self._recycles and not self._stop_asked and is_worn(lost, self.slots.size):
             self.is_worn = True
             self._telemetry.emit(WorkerWorn(self.info.id, lost))
@@ -303,7 +291,7 @@ class Worker:
 
     def _figures(self) -> dict[str, Any]:
         ended = {state.value: count for state, count in self._counts.items()}
-        now = {"running": len(self.slots.running), "lost_threads": len(self.slots.lost)}
+        now = {"running": len(self.slots.running), "lost_threads": self.slots.lost}
         told = {DRAINING: 1} if self._stop_asked else {}
         return {**ended, **now, "refused": self._settler.refused, **told, **self._reserve}
 
@@ -320,7 +308,7 @@ class Worker:
 
     def _alert(self) -> None:
         self._news.set()
-        self._freed.set()
+        self.slots.freed.set()
 
     def _on_wake(self, hint: str) -> None:
         if hint in (EVERYONE, f"{WORKER_HINT}{self.info.id}"):
@@ -337,11 +325,6 @@ class Worker:
         elif hint != SCHEDULED_HINT and (not hint or hint in self.info.pools):
             self._claimer.hint()
             self._news.set()
-
-    def _on_freed(self, ended: int) -> None:
-        self._pace.ended(ended, self.slots.taken)
-        self._accounts.ended()
-        self._freed.set()
 
     def _on_settled(self, settlements: list[Settlement]) -> None:
         here, elsewhere = self._claimer.gate.freed(settlements)

@@ -52,6 +52,8 @@ class Settler:
 
     def add(self, settlements: list[Settlement]) -> None:
         """Take settlements over."""
+        if not settlements:
+            return
         if not self._waiting:
             self._arrived.set()
             self._empty.clear()
@@ -109,9 +111,9 @@ class Settler:
                     self.refused += 1
                     self._telemetry.emit(SettlementRefused(settlement.id, settlement.hold.owner))
             group = [settlement for settlement in group if settlement.id in settled]
-        self.count(group)
+        self.stored(group)
 
-    def count(self, settlements: list[Settlement]) -> None:
+    def stored(self, settlements: list[Settlement]) -> None:
         """These are stored, here or in a handler's own transaction."""
         self._on_settled(settlements)
 

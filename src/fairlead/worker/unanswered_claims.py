@@ -1,4 +1,4 @@
-"""Jobs that the store gave to this worker in an answer that never arrived.
+"""Claims whose answer never arrived: jobs that the store gave to this worker without its knowledge.
 
 A connection that breaks in the middle of a claim leaves open whether the claim was stored. If it was, this worker owns
 jobs that it knows nothing of, and its lease would keep everybody else from them for as long as it lives. So the token
@@ -26,8 +26,8 @@ MOST = 1_000  # tokens; while the store is away there is one for every try
 ANY = Policies()
 
 
-class Strays:
-    """Finds them and gives them back, without burning an attempt."""
+class UnansweredClaims:
+    """Finds the jobs of such claims and gives them back, without burning an attempt."""
 
     def __init__(self, store: Store, telemetry: Telemetry) -> None:
         self._store = store
@@ -37,10 +37,10 @@ class Strays:
         self._arrived = asyncio.Event()
 
     @contextmanager
-    def doubting(self, lease: Lease) -> Iterator[None]:
+    def doubting(self, lease: Lease) -> Iterator[Lease]:
         """Within this, a claim under the lease either answers or is doubtful afterwards."""
         try:
-            yield
+            yield lease
         except BaseException:
             self._doubtful[lease] = boot_time() + DOUBT
             while len(self._doubtful) > MOST:
