@@ -10,7 +10,7 @@ begun long jobs it tells so at once, up to ten times as often. After a slot beca
 from collections.abc import Callable
 from random import Random
 
-from fairlead.core.fairness.estimates import Estimates
+from fairlead.core.fairness.estimates import LONG, Estimates
 from fairlead.core.fairness.queue import FairQueue, Grant
 from fairlead.core.fairness.tenancy import Tenant
 from fairlead.core.fairness.usage import SlotUsage
@@ -19,7 +19,6 @@ from fairlead.core.jobs.pools import Pool
 from fairlead.sim.agenda import Agenda
 from fairlead.sim.scenario import PoolPlan
 from fairlead.sim.yard import EndlessQueue, Queue, Yard
-from fairlead.worker.claimer import LONG
 
 HINT_GAP = 0.02  # hints are not sent more often
 NEVER = float("inf")

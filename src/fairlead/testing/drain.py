@@ -59,11 +59,11 @@ class Bench:
         controls = ControlView(store)
         breakers = Breakers(store, controls, app.telemetry)
         self.settler = Settler(store, app.telemetry, _ignore, tools.progress)
-        self.health = Health(app.registry, store, controls, breakers, app.telemetry, _nobody_waits)
+        self.health = Health(app.registry, store, controls, breakers, app.telemetry, asyncio.Event())
         self.claimer = Claimer(store, str(uuid.uuid4()), pools, app.registry, controls=controls, breakers=breakers)
         runner = Runner(threads, app.settings.result_limit, tools)
         self._slots = Slots(
-            BATCH, app.registry, runner, self.settler, self.health, self.claimer.tally, controls, app.telemetry
+            BATCH, app.registry, runner, self.settler, self.health, self.claimer.usage, controls, app.telemetry
         )
 
     async def run(self, claims: list[Claim]) -> None:
@@ -75,8 +75,7 @@ class Bench:
                     await self._slots.freed.wait()
             self._slots.freed.clear()
             self._slots.stop_overdue(time.monotonic())
-        self._slots.end_turn()
-        await self.settler.flushed()
+        await self._slots.settled()
         await self.health.flush()
 
 
@@ -114,7 +113,3 @@ async def _make_ready(app: App, store: Store) -> None:
 
 def _ignore(settlements: list[Settlement]) -> None:
     """Nobody counts here."""
-
-
-def _nobody_waits() -> None:
-    """Nobody waits for a breaker to let runs through."""

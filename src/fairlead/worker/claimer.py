@@ -9,12 +9,13 @@ this worker does not serve. Lanes with a full limit are kept aside (worker.limit
 few runs through are claimed from with permits (worker.breakers).
 """
 
+import asyncio
 import time
 import uuid
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 
-from fairlead.core.fairness.estimates import Estimates
+from fairlead.core.fairness.estimates import LONG, Estimates
 from fairlead.core.fairness.queue import FairQueue, Grant
 from fairlead.core.fairness.tenancy import Tenants
 from fairlead.core.fairness.usage import SlotUsage
@@ -38,7 +39,6 @@ PATIENT = 9  # and as often where there is something new
 LATE = 0.03  # seconds; by so much later than others a job may be committed and is found after the next hint
 MANY = 500  # tenants with work, beyond which looking for others is no cheaper than looking at all
 CONTROLS_FRESH = 1.0
-LONG = 1.0  # seconds; jobs that will probably take so long are told to the other workers at once
 
 
 class Claimer:
@@ -50,7 +50,6 @@ class Claimer:
         owner: str,
         pools: frozenset[str],
         specs: Mapping[str, HandlerSpec],
-        in_hand: Callable[[str], int] = lambda pool: 0,
         reserve: frozenset[str] = frozenset(),
         controls: ControlView | None = None,
         breakers: Breakers | None = None,
@@ -61,7 +60,6 @@ class Claimer:
         self._owner = owner
         self._pools = pools
         self._specs = specs
-        self._in_hand = in_hand
         self._reserve = reserve
         self._view = View()
         self._hinted = False
@@ -76,8 +74,8 @@ class Claimer:
         self._trips_seen = 0
         self._pool_settings = Pools(self.controls)
         self.queue = FairQueue(Tenants(self.controls).get)
-        self.tally = SlotUsage(Estimates(self._pool_settings.get))
-        self.has_begun_long_jobs = False  # since somebody told the other workers
+        self.usage = SlotUsage(Estimates(self._pool_settings.get))
+        self.long_jobs = asyncio.Event()  # jobs were claimed that will probably take long
         self.is_held_back = False  # there is work that waits for room in its pool, not for a slot
 
     def hint(self) -> None:
@@ -89,15 +87,23 @@ class Claimer:
         self._control_view.distrust()
         self._view.distrust()
 
-    async def take(self, wanted: int) -> list[Claim]:
-        """Claim up to so many jobs; none means that there is nothing for this worker now."""
-        for active in self.gate.reopened().values():
-            self.queue.add(active)
-        if self._view_is_old():
-            await self._look()
-        elif self._hinted:
-            await self._look_for_new_lanes()
-        return await self._claim_behind_breakers(wanted) or await self._claim_in_turn(wanted)
+    async def take(self, wanted: int, in_hand: Callable[[str], int] = lambda pool: 0) -> list[Claim]:
+        """Claim up to so many jobs; none means that there is nothing for this worker now.
+
+        `in_hand` is how many jobs of a pool this worker holds.
+        """
+        claims: list[Claim] = []
+        while not claims:
+            for active in self.gate.reopened().values():
+                self.queue.add(active)
+            if self._view_is_old():
+                await self._look()
+            elif self._hinted:
+                await self._look_for_new_lanes()
+            claims = await self._claim_behind_breakers(wanted) or await self._claim_in_turn(wanted, in_hand)
+            if self.queue or not self._hinted:
+                break
+        return claims
 
     def _view_is_old(self) -> bool:
         if self._tripping is not None and self._tripping.changes != self._trips_seen:
@@ -146,12 +152,12 @@ class Claimer:
         elif ours and self._awaits_permit(lane):
             self._view.behind_breakers.append(active)
 
-    async def _claim_in_turn(self, wanted: int) -> list[Claim]:
+    async def _claim_in_turn(self, wanted: int, in_hand: Callable[[str], int]) -> list[Claim]:
         """Claim for the tenants whose turn it is. Each round that finds nothing shortens the view, so this ends."""
         claims: list[Claim] = []
         self.is_held_back = False
         while self.queue and not claims:
-            grants = self.queue.allocate(wanted, self.tally.estimates.of, self._room())
+            grants = self.queue.allocate(wanted, self.usage.estimates.of, self._room(in_hand))
             self.is_held_back = not grants
             if not grants:
                 break
@@ -171,7 +177,7 @@ class Claimer:
 
     def _permitted(self, permit: Permit, lanes: list[ActiveLane]) -> list[Grant]:
         """The permitted runs as grants, charged as all grants are."""
-        cost = self.tally.estimates.of
+        cost = self.usage.estimates.of
         shares = spread(lanes, permit.runs).items()
         grants = [Grant(lane, most, 0.0, cost(lane.pool, lane.type)) for lane, most in shares]
         self.queue.charge(grants)
@@ -228,13 +234,13 @@ class Claimer:
         rests = []
         for grant in grants:
             count = taken[grant.lane.id]
-            self.tally.started(grant.lane, count, grant.cost)
+            self.usage.started(grant.lane, count, grant.cost)
             if count < grant.most:
                 rests.append((grant, grant.most - count))
             elif permit is None:
                 self._keep_in_view(ActiveLane(grant.lane, last[grant.lane.id]))
-            if count and grant.cost >= LONG and grant.lane.type not in self.tally.guessed:
-                self.has_begun_long_jobs = True
+            if count and grant.cost >= LONG and grant.lane.type not in self.usage.guessed:
+                self.long_jobs.set()
         if permit is None:
             for grant, _ in rests:  # before they are given back: who does not compete needs no new place
                 self.queue.drop(grant.lane)
@@ -249,11 +255,11 @@ class Claimer:
         else:
             self.queue.add(active)
 
-    def _room(self) -> dict[str, int]:
+    def _room(self, in_hand: Callable[[str], int]) -> dict[str, int]:
         """How many more jobs of a pool this worker may take, for those of the pools that have such a limit."""
         alone, get = len(self._pools) == 1, self._pool_settings.get
         pools = self.queue.pools()
-        return {pool: most - self._in_hand(pool) for pool in pools if (most := get(pool).room(alone)) is not None}
+        return {pool: most - in_hand(pool) for pool in pools if (most := get(pool).room(alone)) is not None}
 
     def _follow_controls(self, kinds: frozenset[str]) -> None:
         if LIMIT in kinds:

@@ -1,13 +1,11 @@
 """The controls as one worker knows them, and the store's clock between two looks at it."""
 
-import asyncio
-import contextlib
 import time
 from collections.abc import Callable
 
 from fairlead.core.protection.controls import Controls
-from fairlead.errors import StoreError
 from fairlead.ports.store import Store
+from fairlead.worker.periodic import Periodic
 
 EVERY = 15.0  # seconds; whoever changes something gives a hint, which may get lost
 
@@ -21,7 +19,7 @@ class ControlView:
         self.watchers: list[Callable[[frozenset[str]], None]] = []  # are told which kinds have changed
         self._read_at = 0.0
         self.ahead = time.time() - time.monotonic()  # the store's clock, of this process's monotonic clock
-        self._hinted = asyncio.Event()
+        self.repeated = Periodic(self._follow, EVERY)
 
     @property
     def now(self) -> float:
@@ -31,17 +29,11 @@ class ControlView:
     def distrust(self) -> None:
         """Controls have changed: look again, however fresh they are."""
         self._read_at = 0.0
-        self._hinted.set()
+        self.repeated.hint()
 
-    async def run(self) -> None:
-        """Follow at a hint and now and then, also while nothing waits or no slot is free, until cancelled."""
-        while True:
-            with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(EVERY):
-                    await self._hinted.wait()
-            self._hinted.clear()
-            with contextlib.suppress(StoreError):
-                await self.refresh(EVERY / 2)
+    async def _follow(self) -> None:
+        """Look also while nothing waits and no slot is free."""
+        await self.refresh(EVERY / 2)
 
     async def refresh(self, fresh: float = 0.0) -> None:
         """Read what has changed, unless that was done within so many seconds."""

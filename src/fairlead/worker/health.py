@@ -7,10 +7,9 @@ The store answers with the sums of all workers; core decides what follows, and o
 """
 
 import asyncio
-import contextlib
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from uuid import uuid4
 
 from fairlead.core.durations import seconds
@@ -34,16 +33,15 @@ from fairlead.core.protection.run_counts import (
     blamed,
     subject,
 )
-from fairlead.errors import StoreError
 from fairlead.handlers.spec import Registry
 from fairlead.ports.store import CONTROLS_HINT, HEALTH_HINT, Store
 from fairlead.telemetry.events import Telemetry, TypeQuarantined
 from fairlead.worker.breakers import Breakers
 from fairlead.worker.budgets import Budgets
 from fairlead.worker.controls import ControlView
+from fairlead.worker.periodic import Periodic
 from fairlead.worker.tally import GENERATION, Tally
 from fairlead.worker.tripping import TrippingBreakers
-from fairlead.worker.trouble import Trouble
 
 EVERY = 0.5
 SOONEST = 0.1
@@ -66,21 +64,21 @@ class Health:
         view: ControlView,
         breakers: Breakers,
         telemetry: Telemetry,
-        nudge: Callable[[], None],
+        news: asyncio.Event,
     ) -> None:
         self._registry = registry
         self._store = store
         self._view = view
         self._breakers = breakers
         self._telemetry = telemetry
-        self._nudge = nudge
+        self._news = news  # is set where a breaker may let more runs through
         self._tally = Tally()
         self.tripping = TrippingBreakers(registry, self._tally)
         self._unsent: list[Count] = []
         self._counting = Flush(str(uuid4()), 1)
         self._troubled: frozenset[str] = frozenset()
         self._budgets = Budgets(registry.budget, view, self._tally, telemetry)
-        self._urgent = asyncio.Event()
+        self.repeated = Periodic(self._keep_up, EVERY, SOONEST)
         self._one_at_a_time = asyncio.Lock()
         self._surveyed_at = self._aged_at = time.monotonic()
 
@@ -120,24 +118,12 @@ class Health:
     def hint(self) -> None:
         """Something has begun to fail somewhere: add what is known about it."""
         self._surveyed_at = 0.0
-        self._urgent.set()
+        self.repeated.hint()
 
-    async def run(self) -> None:
-        """Tell the store what there is to tell, until cancelled."""
-        trouble = Trouble(self._telemetry, "health")
-        while True:
-            with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(EVERY):
-                    await self._urgent.wait()
-            self._urgent.clear()
-            try:
-                await self.flush()
-                trouble.over()
-            except StoreError as error:
-                await trouble.pause(error)
-            if self._breakers.is_letting_through():
-                self._nudge()
-            await asyncio.sleep(SOONEST)
+    async def _keep_up(self) -> None:
+        await self.flush()
+        if self._breakers.is_letting_through():
+            self._news.set()
 
     async def flush(self) -> None:
         """Tell the ends of runs, decide what follows from all workers' sums, and tell what became of permits."""
@@ -166,13 +152,13 @@ class Health:
         for name in judged & counted.sums.keys():
             await self._consider_opening(name, counted.sums[name], counted.now)
         self.tripping.remove(judged | self.tripping.overdue())
-        self._nudge()
+        self._news.set()
 
     def _failed(self, claim: Claim, outcome: Outcome, names: tuple[str, ...]) -> Relief:
         for name in names:
             self._tally.bad[name] += 1
             if self.tripping.consider(name) or self._tally.bad[name] == self._registry.breaker_of(name).minimum:
-                self._urgent.set()
+                self.repeated.hint()
         away = outcome.error is not None and outcome.error.failure is FailureClass.DEPENDENCY
         if away and limiting(self._view.known, names):
             return EXCUSED

@@ -87,6 +87,15 @@ class Slots:
         return self.size - len(self._lost)
 
     @property
+    def free(self) -> int:
+        """How many jobs to claim: for free slots, and for slots that will be free in moments.
+
+        At most half of what this worker may hold, so that the next claim is on its way while these jobs run.
+        """
+        most = self.capacity + self.pace.allowance(self.capacity)
+        return min(most - self.taken, max(self.capacity, most // 2))
+
+    @property
     def lost(self) -> int:
         """The slots taken up by handlers that do not stop."""
         return len(self._lost)
@@ -217,6 +226,11 @@ class Slots:
     def _plan_end_of_turn(self) -> None:
         if not self._begun and not self._ended:
             self._loop.call_soon(self.end_turn)
+
+    async def settled(self) -> None:
+        """Wait until the end of every run is stored."""
+        self.end_turn()
+        await self._settler.flushed()
 
     def end_turn(self) -> None:
         """Account for the runs that have begun and ended in this turn of the event loop, and settle the ended."""

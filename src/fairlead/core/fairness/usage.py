@@ -85,6 +85,11 @@ class SlotUsage:
         else:
             self._sort(runs)
 
+    @property
+    def knows_more(self) -> bool:
+        """Whether jobs have ended of a type that was guessed at, since the last settlement."""
+        return bool(self.guessed) and (bool(self._over) or any(tally.count for tally in self._lanes.values()))
+
     def settle(self, running: Iterable[tuple[Lane, float]]) -> list[Usage]:
         """What to charge, given the jobs in this worker's hands and for how long each has run."""
         over, self._over = self._over, []

@@ -11,7 +11,7 @@ from fairlead.errors import StoreUnavailable
 from fairlead.ports.limits import LimitedClaims
 from fairlead.ports.store import Store
 from fairlead.telemetry.events import Telemetry
-from fairlead.worker import strays
+from fairlead.worker import unanswered_claims
 from fairlead.worker.lease import boot_time
 
 
@@ -72,12 +72,12 @@ async def test_jobs_of_a_limited_claim_whose_answer_was_lost_leave_their_limit(
 
 async def test_a_lease_is_forgotten_after_a_while(store_url: str) -> None:
     async with fairlead.App(store_url) as app:
-        watch = strays.Strays(await app.store(), Telemetry())
-        for number in range(strays.MOST + 1):
+        watch = unanswered_claims.UnansweredClaims(await app.store(), Telemetry())
+        for number in range(unanswered_claims.MOST + 1):
             with pytest.raises(StoreUnavailable), watch.doubting(Lease("somebody", str(number))):
                 raise StoreUnavailable("away")
-        assert len(watch._doubtful) == strays.MOST
+        assert len(watch._doubtful) == unanswered_claims.MOST
         watch._forget(boot_time())
-        assert len(watch._doubtful) == strays.MOST
-        watch._forget(boot_time() + strays.DOUBT + 1)
+        assert len(watch._doubtful) == unanswered_claims.MOST
+        watch._forget(boot_time() + unanswered_claims.DOUBT + 1)
         assert not watch._doubtful
