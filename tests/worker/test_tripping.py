@@ -5,8 +5,8 @@ from collections import Counter
 import fairlead
 from fairlead.handlers.spec import Registry
 from fairlead.telemetry.events import BreakerOpened, Event
-from fairlead.worker.tally import Tally
-from fairlead.worker.tripping import TrippingBreakers
+from fairlead.worker.breakers import TrippingBreakers
+from fairlead.worker.run_counts import RunCounts
 from tests.contract.world import open_world
 from tests.worker.support import until
 
@@ -80,7 +80,7 @@ def test_what_is_about_to_open_depends_on_what_succeeded_too() -> None:
     assert tripping.changes == 3
 
 
-def watched(registry: Registry) -> tuple[TrippingBreakers, Tally]:
+def watched(registry: Registry) -> tuple[TrippingBreakers, RunCounts]:
     """A worker that has done nothing yet."""
-    tally = Tally()
+    tally = RunCounts()
     return TrippingBreakers(registry, tally), tally

@@ -4,7 +4,6 @@ import asyncio
 import time
 from collections.abc import Sequence
 from contextlib import closing
-from itertools import repeat
 from statistics import fmean, median
 from typing import Any, NamedTuple
 
@@ -18,8 +17,9 @@ from fairlead.bench.supply import BATCH as SUBMITTED
 from fairlead.bench.supply import Mix
 from fairlead.control.audit import Operator, whoami
 from fairlead.control.limits import set_limit
-from fairlead.core.jobs.model import Lane
-from fairlead.core.jobs.settle import succeed
+from fairlead.core.jobs.failure import Policies
+from fairlead.core.jobs.model import Claim, Ending, Lane, Outcome, Settlement
+from fairlead.core.jobs.settle import settle
 from fairlead.handlers.options import Options
 from fairlead.ports.store import Store
 from fairlead.worker.accounts import Accounts
@@ -199,7 +199,7 @@ async def _rounds(store: Store, app: BenchApp, field: Field, jobs: int, meter: M
     """What each round took, after a warm-up."""
     pools = frozenset({"short"})
     claimer = Claimer(store, OWNER, pools, app.registry)
-    accounts = Accounts(store, claimer.queue, claimer.tally, pools, list)
+    accounts = Accounts(store, claimer.queue, claimer.usage, pools, list)
     await _work(store, claimer, field, WARM_UP, meter)
     await accounts.flush()
     keeping = asyncio.create_task(accounts.run())
@@ -218,8 +218,8 @@ async def _work(store: Store, claimer: Claimer, field: Field, rounds: int, meter
         began = _instant(meter)
         claims = await claimer.take(BATCH)
         claimed = _instant(meter)
-        settled = await store.settle(succeed(claims, repeat(None)))
-        claimer.tally.ended([(claim.lane, JOB_SECONDS) for claim in claims])
+        settled = await store.settle(_succeeded(claims))
+        claimer.usage.ended([(claim.lane, JOB_SECONDS) for claim in claims])
         ended = _instant(meter)
         found.append(
             Round(*(seconds / max(1, len(settled)) for seconds in (*_less(ended, began), *_less(claimed, began))))
@@ -244,3 +244,7 @@ def _ratios(rows: list[dict[str, Any]], series: str) -> dict[str, float]:
         for ratio, figure in names.items()
         if figure in rows[0] and figure in rows[-1]
     }
+
+
+def _succeeded(claims: list[Claim]) -> list[Settlement]:
+    return [settle(claim, Outcome(Ending.SUCCEEDED), Policies(), Random(0)) for claim in claims]

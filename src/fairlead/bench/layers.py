@@ -3,8 +3,6 @@
 import asyncio
 import time
 from collections.abc import Callable, Coroutine
-from concurrent.futures import ThreadPoolExecutor
-from itertools import repeat
 from typing import Any
 
 import uvloop
@@ -14,14 +12,15 @@ from fairlead.bench.app import BenchApp
 from fairlead.bench.report import Report, machine
 from fairlead.bench.supply import Mix
 from fairlead.client.client import template_of
+from fairlead.core.jobs.failure import Policies
 from fairlead.core.jobs.ids import make_ids
-from fairlead.core.jobs.model import Claim, Lease, NewJob, Settlement
-from fairlead.core.jobs.settle import succeed
+from fairlead.core.jobs.model import Claim, Ending, Lease, NewJob, Outcome, Settlement
+from fairlead.core.jobs.settle import settle
 from fairlead.handlers.options import Options, new_jobs
-from fairlead.handlers.spec import HandlerSpec
 from fairlead.stores import rows
 from fairlead.stores.enqueue import job_row
-from fairlead.worker.runner import Runner
+from fairlead.worker.runner import Run, Runner
+from fairlead.worker.threads import HandlerThreads
 
 BATCH = 1000
 ROUNDS = 7
@@ -74,18 +73,17 @@ def _claim_steps(mix: Mix) -> list[Step]:
     return [
         ("claim", "row to claim", lambda: rows.claims_of(found, lambda lane: job.lane, lease)),
         ("run", "load arguments", lambda: [spec.load(claim.payload, 1) for claim in claims]),
-        ("run", "take a turn", lambda: _on_loop(_take_turns(app, claims))),
         ("run", "start a task", lambda: _on_loop(_start_tasks())),
-        ("run", "run in a task", lambda: _on_loop(_run_all(app, claims))),
+        ("run", "run", lambda: _on_loop(_run_all(app, claims))),
     ]
 
 
 def _settle_steps(mix: Mix) -> list[Step]:
     claims = _claims(_app(), mix)
-    settlements = succeed(claims, repeat(None))
+    settlements = _succeeded(claims)
     settlement_rows = [rows.settlement_row(settlement) for settlement in settlements]
     return [
-        ("settle", "decide", lambda: succeed(claims, repeat(None))),
+        ("settle", "decide", lambda: _succeeded(claims)),
         ("settle", "sort out successes", lambda: _sort_out(settlements)),
         ("settle", "failure to row", lambda: [rows.settlement_row(settlement) for settlement in settlements]),
         ("settle", "rows to JSON", lambda: to_json(settlement_rows)),
@@ -128,23 +126,11 @@ async def _start_tasks() -> None:
     await asyncio.gather(*(asyncio.create_task(nothing()) for _ in range(BATCH)))
 
 
-async def _take_turns(app: BenchApp, claims: list[Claim]) -> None:
-    spec = app.noops[0].spec
-    with ThreadPoolExecutor(1) as threads:
-        runner = Runner(threads, app.settings.result_limit)
-        for claim in claims:
-            runner.begin(claim, spec)
-
-
 async def _run_all(app: BenchApp, claims: list[Claim]) -> None:
     spec = app.noops[0].spec
-    with ThreadPoolExecutor(1) as threads:
-        runner = Runner(threads, app.settings.result_limit)
-        await asyncio.gather(*(asyncio.create_task(_run(runner, claim, spec)) for claim in claims))
-
-
-async def _run(runner: Runner, claim: Claim, spec: HandlerSpec) -> None:
-    runner.begin(claim, spec)
+    runner = Runner(HandlerThreads(1), app.settings.result_limit)
+    for claim in claims:
+        await runner.run(Run(claim, spec, None, 0.0))
 
 
 def _best(run: Callable[[], object], rounds: int) -> float:
@@ -154,3 +140,7 @@ def _best(run: Callable[[], object], rounds: int) -> float:
         run()
         taken.append(time.perf_counter() - began)
     return round(min(taken) / BATCH * 1e6, 2)
+
+
+def _succeeded(claims: list[Claim]) -> list[Settlement]:
+    return [settle(claim, Outcome(Ending.SUCCEEDED), Policies(), Random(0)) for claim in claims]

@@ -27,10 +27,9 @@ from fairlead.errors import StoreError
 from fairlead.handlers.spec import HandlerSpec
 from fairlead.ports.store import Store
 from fairlead.telemetry.events import Telemetry
-from fairlead.worker.breakers import Breakers, Permit, spread
+from fairlead.worker.breakers import Breakers, Permit, TrippingBreakers, spread
 from fairlead.worker.controls import ControlView
 from fairlead.worker.limits import LimitGate
-from fairlead.worker.tripping import TrippingBreakers
 from fairlead.worker.unanswered_claims import UnansweredClaims
 
 FRESH = 0.25
@@ -74,6 +73,7 @@ class Claimer:
         self._trips_seen = 0
         self._pool_settings = Pools(self.controls)
         self.queue = FairQueue(Tenants(self.controls).get)
+        self.queue.differ(owner)
         self.usage = SlotUsage(Estimates(self._pool_settings.get))
         self.long_jobs = asyncio.Event()  # jobs were claimed that will probably take long
         self.is_held_back = False  # there is work that waits for room in its pool, not for a slot

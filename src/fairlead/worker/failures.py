@@ -16,7 +16,7 @@ from fairlead.core.jobs.failure import FailureClass, classify, fingerprint
 from fairlead.core.jobs.model import Ending, ErrorInfo, Outcome
 from fairlead.errors import DeadLetter, Discard, JobCancelled, RetryLater, Snooze
 from fairlead.handlers.spec import HandlerSpec
-from fairlead.worker.answers import retry_after_of, status_of
+from fairlead.worker.http_errors import retry_after_of, status_of
 
 MESSAGE_LIMIT = 2_000
 TRACEBACK_LIMIT = 16_000

@@ -36,12 +36,11 @@ from fairlead.core.protection.run_counts import (
 from fairlead.handlers.spec import Registry
 from fairlead.ports.store import CONTROLS_HINT, HEALTH_HINT, Store
 from fairlead.telemetry.events import Telemetry, TypeQuarantined
-from fairlead.worker.breakers import Breakers
+from fairlead.worker.breakers import Breakers, TrippingBreakers
 from fairlead.worker.budgets import Budgets
 from fairlead.worker.controls import ControlView
 from fairlead.worker.periodic import Periodic
-from fairlead.worker.tally import GENERATION, Tally
-from fairlead.worker.tripping import TrippingBreakers
+from fairlead.worker.run_counts import GENERATION, RunCounts
 
 EVERY = 0.5
 SOONEST = 0.1
@@ -72,12 +71,12 @@ class Health:
         self._breakers = breakers
         self._telemetry = telemetry
         self._news = news  # is set where a breaker may let more runs through
-        self._tally = Tally()
-        self.tripping = TrippingBreakers(registry, self._tally)
+        self._counts = RunCounts()
+        self.tripping = TrippingBreakers(registry, self._counts)
         self._unsent: list[Count] = []
         self._counting = Flush(str(uuid4()), 1)
         self._troubled: frozenset[str] = frozenset()
-        self._budgets = Budgets(registry.budget, view, self._tally, telemetry)
+        self._budgets = Budgets(registry.budget, view, self._counts, telemetry)
         self.repeated = Periodic(self._keep_up, EVERY, SOONEST)
         self._one_at_a_time = asyncio.Lock()
         self._surveyed_at = self._aged_at = time.monotonic()
@@ -95,9 +94,9 @@ class Health:
     def succeeded(self, claim: Claim) -> None:
         """Count a run that succeeded."""
         lane = claim.lane
-        self._tally.good[lane.type, lane.tenant] += 1
+        self._counts.good[lane.type, lane.tenant] += 1
         if claim.attempt > 1:
-            self._tally.good_retries[lane.tenant] += 1
+            self._counts.good_retries[lane.tenant] += 1
         if self._breakers.permitted:
             self._breakers.ended(claim, True)
 
@@ -131,7 +130,7 @@ class Health:
             await self._flush()
 
     async def _flush(self) -> None:
-        if self._tally.bad or self._view.known.of(BREAKER):
+        if self._counts.bad or self._view.known.of(BREAKER):
             await self._view.refresh(EVERY)
         await self._survey()
         counts = self._unsent or self._collect()
@@ -156,8 +155,8 @@ class Health:
 
     def _failed(self, claim: Claim, outcome: Outcome, names: tuple[str, ...]) -> Relief:
         for name in names:
-            self._tally.bad[name] += 1
-            if self.tripping.consider(name) or self._tally.bad[name] == self._registry.breaker_of(name).minimum:
+            self._counts.bad[name] += 1
+            if self.tripping.consider(name) or self._counts.bad[name] == self._registry.breaker_of(name).minimum:
                 self.repeated.hint()
         away = outcome.error is not None and outcome.error.failure is FailureClass.DEPENDENCY
         if away and limiting(self._view.known, names):
@@ -169,20 +168,20 @@ class Health:
     async def _survey(self) -> None:
         """Look who is troubled, if there are successes that they might need, and forget the old ones."""
         now = time.monotonic()
-        concerned = self._tally.good or len(self._tally.types) or self._troubled
+        concerned = self._counts.good or len(self._counts.types) or self._troubled
         if concerned and now - self._surveyed_at > SURVEY:
             self._surveyed_at = now
             self._troubled = frozenset((await self._store.health_counts()).sums)
             self._budgets.forget_all_but(self._troubled)
         if now - self._aged_at > GENERATION:
             self._aged_at = now
-            self._tally.age()
+            self._counts.age()
 
     def _collect(self) -> list[Count]:
-        fresh = self._tally.fold()
+        fresh = self._counts.fold()
         counts = [*self._of_dependencies(fresh), *self._of_types(), *self._budgets.counts(self._troubled)]
-        self._tally.bad.clear()
-        self._tally.retries.clear()
+        self._counts.bad.clear()
+        self._counts.retries.clear()
         return [count for count in counts if count.good > 0 or count.bad > 0]
 
     def _of_dependencies(self, fresh: Counter[str]) -> Iterator[Count]:
@@ -190,17 +189,17 @@ class Health:
         for type_, count in fresh.items():
             for need in self._registry[type_].needs:
                 good[subject(DEPENDENCY, need)] += count
-        bad = {name: count for name, count in self._tally.bad.items() if name.startswith(DEPENDENCY)}
+        bad = {name: count for name, count in self._counts.bad.items() if name.startswith(DEPENDENCY)}
         for name in good.keys() | bad.keys():
             yield from self._of_breaker(name, good[name], bad.get(name, 0))
 
     def _of_types(self) -> Iterator[Count]:
         """The quarantine looks back further than the breaker: while either is troubled, successes count."""
         scopes = (f"{TYPE}:", f"{QUARANTINE}:")
-        types = {name.partition(":")[2] for name in (*self._tally.bad, *self._troubled) if name.startswith(scopes)}
+        types = {name.partition(":")[2] for name in (*self._counts.bad, *self._troubled) if name.startswith(scopes)}
         for type_ in types & self._registry.keys():
             name = subject(TYPE, type_)
-            good, bad = self._tally.types.take(type_), self._tally.bad[name]
+            good, bad = self._counts.types.take(type_), self._counts.bad[name]
             yield from self._of_breaker(name, good, bad)
             policy = self._registry[type_].quarantine
             if policy.enabled and self._view.known.get(quarantine.KIND, type_) is None:

@@ -127,7 +127,8 @@ class Worker:
 
     async def run(self) -> None:
         """Work until stopped; LeaseLost if the lease could not be kept."""
-        await self._register()
+        if not await self._register():
+            return
         parts = [
             self._work(),
             self._watch(),
@@ -153,14 +154,24 @@ class Worker:
         """Whether handlers still run that cannot be stopped: coroutines that refuse to, or threads."""
         return self.slots.lost > 0 or self._threads.has_running_calls
 
-    async def _register(self) -> None:
+    async def _register(self) -> bool:
+        """Register, and wait for a store that is away; False if told to stop meanwhile."""
+        trouble = Trouble(self._telemetry, "worker")
+        while not self._stop_asked:
+            try:
+                await self._try_to_register()
+            except StoreUnavailable as error:  # it may have arrived, and its answer been lost
+                await trouble.pause(error)
+            else:
+                trouble.over()
+                return True
+        return False
+
+    async def _try_to_register(self) -> None:
         await self._store.register_types([self._declared[name].job_type() for name in self._declared])
         await self._health.begin()
         sent_at, lease = boot_time(), self._clock.lease
-        try:
-            await self._store.register_worker(self.info, lease)
-        except StoreUnavailable:  # it may have arrived, and its answer been lost
-            await self._store.register_worker(self.info, lease)
+        await self._store.register_worker(self.info, lease)
         self._clock.renewed(deadline_from(sent_at, lease))
         self._keep(self._clock)
         if self._reserve:

@@ -28,6 +28,7 @@ from fairlead.handlers.options import overridden
 from fairlead.handlers.spec import HandlerSpec, Registry
 from fairlead.telemetry.events import CancelAsked, JobEnded, JobStarted, LateExecution, Telemetry, ThreadLost
 from fairlead.worker.controls import ControlView
+from fairlead.worker.forks import ForkGuard
 from fairlead.worker.health import Health
 from fairlead.worker.pace import Pace
 from fairlead.worker.runner import Run, Runner
@@ -74,6 +75,7 @@ class Slots:
         self._random = Random()
         self._loop = asyncio.get_running_loop()
         self._context = copy_context()
+        self._fork_guard = ForkGuard()
         self._is_runner_coming = False
         self._turn_ends = 0.0
         self._begun: list[tuple[str, float]] = []  # in this turn: the pool, and how long the job had waited
@@ -127,6 +129,7 @@ class Slots:
 
     def stop_overdue(self, now: float) -> None:
         """Stop the handlers whose time is up, and go on without those that do not stop."""
+        self._fork_guard.end_copy()
         for run in list(self.running):
             if now > self._deadline(run):
                 run.stop(Ending.TIMED_OUT if run.claim.cancel is None else Ending.CANCELLED)
@@ -193,7 +196,13 @@ class Slots:
         while self.waiting and len(self.running) < self.capacity:
             run = self._begin(self.waiting.popleft(), task, now)
             self._call_runner()
-            outcome = await self._runner.run(run)
+            try:
+                outcome = await self._runner.run(run)
+            except BaseException:  # a defect of Fairlead: it costs this run and keeps nobody else waiting
+                self.running.discard(run)
+                self._call_runner()
+                raise
+            self._fork_guard.end_copy()
             run.has_ended = True
             now = time.monotonic()
             self._end(run, outcome, now)
@@ -234,6 +243,7 @@ class Slots:
 
     def end_turn(self) -> None:
         """Account for the runs that have begun and ended in this turn of the event loop, and settle the ended."""
+        self._fork_guard.end_copy()
         begun, self._begun = self._begun, []
         ended, self._ended = self._ended, []
         self._starts += len(begun)

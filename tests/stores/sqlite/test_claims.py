@@ -11,12 +11,12 @@ import apsw
 import pytest
 
 from fairlead.core.jobs.model import Claim, Ending, Hold, Lane, Lease, Priority, Quota, Settlement, WorkerInfo
-from fairlead.core.jobs.settle import succeed
 from fairlead.core.jobs.states import State
 from fairlead.stores.sqlite import verbs
 from fairlead.stores.sqlite.migrate import migrate
 from fairlead.stores.sqlite.store import SqliteStore
 from tests.stores.sqlite.support import LANE, make_old, new_jobs
+from tests.support.settling import succeed
 
 BEFORE = 18  # the last schema in which each job named its owner and its lease
 

@@ -6,7 +6,6 @@ import apsw
 import pytest
 
 from fairlead.core.jobs.model import Ending, JobFilter, Lease, NewJob, Page, Quota, Settlement
-from fairlead.core.jobs.settle import succeed
 from fairlead.core.jobs.states import FINAL, LIVE, State
 from fairlead.stores.sqlite import listing
 from fairlead.stores.sqlite.connection import query
@@ -14,6 +13,7 @@ from fairlead.stores.sqlite.migrate import apply_missing
 from fairlead.stores.sqlite.store import SqliteStore
 from tests.stores.sqlite.support import LANE, new_jobs
 from tests.stores.sqlite.test_herd import cost
+from tests.support.settling import succeed
 
 LEASE = Lease("00000000-0000-7000-8000-000000000001", "00000000-0000-7000-8000-000000000002")
 HISTORY = """
