@@ -1,5 +1,6 @@
 """Claims whose answer is lost: the store counts them as this worker's, and the worker knows nothing of them."""
 
+import asyncio
 from collections.abc import Sequence
 from typing import Any
 
@@ -48,6 +49,35 @@ async def test_jobs_of_a_claim_whose_answer_was_lost_run_all_the_same(
             results = {job.id: await job.wait(timeout=60) for job in jobs}
     assert lost
     assert all(results[claim.id] == [1, 2] for claim in lost), "they went back, and no attempt was burnt"
+
+
+async def test_jobs_of_other_claims_go_on_when_an_answer_was_lost(
+    store_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each claim has a token of its own, so that no other job of the worker is given back."""
+    app = fairlead.App(store_url, poll="50ms")
+    begun, go_on = asyncio.Event(), asyncio.Event()
+
+    @app.handler("hold")
+    async def hold(ctx: fairlead.Context) -> int:
+        begun.set()
+        await go_on.wait()
+        return ctx.fence
+
+    @app.handler("work")
+    async def work(ctx: fairlead.Context) -> int:
+        return ctx.fence
+
+    async with app, app.worker():
+        held = await hold.enqueue()
+        await begun.wait()
+        lost = lose_first_answer(monkeypatch, await app.store(), "claim")
+        job = await work.enqueue()
+        assert await job.wait(timeout=60) == 2
+        assert lost
+        assert await held.state() is fairlead.State.RUNNING
+        go_on.set()
+        assert await held.wait(timeout=60) == 1
 
 
 async def test_jobs_of_a_limited_claim_whose_answer_was_lost_leave_their_limit(

@@ -4,6 +4,7 @@ import asyncio
 import time
 from collections.abc import Sequence
 from contextlib import closing
+from random import Random
 from statistics import fmean, median
 from typing import Any, NamedTuple
 
@@ -202,12 +203,18 @@ async def _rounds(store: Store, app: BenchApp, field: Field, jobs: int, meter: M
     accounts = Accounts(store, claimer.queue, claimer.usage, pools, list)
     await _work(store, claimer, field, WARM_UP, meter)
     await accounts.flush()
-    keeping = asyncio.create_task(accounts.run())
+    keeping = asyncio.gather(_settle(accounts), *(periodic.run() for periodic in accounts.repeated))
     try:
         return await _work(store, claimer, field, -(-jobs // BATCH), meter)
     finally:
         keeping.cancel()
         await asyncio.gather(keeping, return_exceptions=True)
+
+
+async def _settle(accounts: Accounts) -> None:
+    while True:
+        await asyncio.sleep(0.1)
+        accounts.settle_if_due(time.monotonic())
 
 
 async def _work(store: Store, claimer: Claimer, field: Field, rounds: int, meter: Meter) -> list[Round]:

@@ -3,6 +3,7 @@
 import asyncio
 import time
 from collections.abc import Callable, Coroutine
+from random import Random
 from typing import Any
 
 import uvloop

@@ -192,6 +192,7 @@ class Slots:
         """A runner: run jobs until none waits or the turn is over; then leave the rest to the next runner."""
         self._is_runner_coming = False
         task, now = asyncio.current_task(), time.monotonic()
+        assert task is not None
         self._turn_ends = now + TURN
         while self.waiting and len(self.running) < self.capacity:
             run = self._begin(self.waiting.popleft(), task, now)
