@@ -6,7 +6,7 @@ from fairlead.client.http import HTTPClient
 from fairlead.client.http_blocking import BlockingHTTPClient
 from fairlead.client.job import Job
 from fairlead.client.verify import verify_callback
-from fairlead.control.cancel import CancelCounts
+from fairlead.operate.cancel_jobs import CancelCounts
 from fairlead.core.insight.explain import Explanation
 from fairlead.core.insight.timeline import Moment
 from fairlead.core.jobs.failure import FailureClass

@@ -17,10 +17,10 @@ from fairlead.client.direct import Direct
 from fairlead.client.handler import Handler
 from fairlead.client.schedules import Schedules
 from fairlead.config import load_settings
-from fairlead.control import cancel as cancelling
-from fairlead.control import dead_letters
-from fairlead.control.audit import Operator, whoami
-from fairlead.control.cancel import CancelCounts
+from fairlead.operate import cancel_jobs as cancelling
+from fairlead.operate import dead_letters
+from fairlead.operate.audit import Operator, whoami
+from fairlead.operate.cancel_jobs import CancelCounts
 from fairlead.core.durations import Duration
 from fairlead.core.insight.explain import Explanation
 from fairlead.core.insight.timeline import Moment

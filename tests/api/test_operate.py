@@ -7,8 +7,8 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from fairlead.control.audit import Operator
-from fairlead.control.pools import set_pool
+from fairlead.operate.audit import Operator
+from fairlead.operate.pools import set_pool
 from fairlead.core.fairness.run_times import RunCount, bucket_of
 from fairlead.core.insight.audit import AuditNote
 from fairlead.core.jobs.pools import PLACE

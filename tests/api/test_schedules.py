@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from fairlead.control import own_schedules
-from fairlead.control.audit import Operator
-from fairlead.control.schedules import add, change, get, run_now
+from fairlead.operate import schedules as own_schedules
+from fairlead.operate.audit import Operator
+from fairlead.operate.schedules import add, change, get, run_now
 from fairlead.core.schedule.schedules import ScheduleSpec
 from fairlead.handlers.recurring import on_terms
 from tests.api.conftest import LANE, Api

@@ -5,8 +5,8 @@ from dataclasses import replace
 
 import pytest
 
-from fairlead.control import schedules
-from fairlead.control.audit import Operator
+from fairlead.operate import schedules
+from fairlead.operate.audit import Operator
 from fairlead.core.schedule.schedules import CatchUp, FireOutcome, ScheduleSpec, ScheduleState
 from fairlead.errors import ScheduleRefused
 from fairlead.handlers.spec import Registry

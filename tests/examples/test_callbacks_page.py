@@ -10,8 +10,8 @@ from typing import Any
 import httpx2
 import pytest
 
-from fairlead.control.audit import Operator
-from fairlead.control.callbacks import add_endpoint
+from fairlead.operate.audit import Operator
+from fairlead.operate.callbacks import add_endpoint
 from fairlead.core.web.egress import EgressRules
 from fairlead.core.web.signatures import secret_of, signed_headers
 

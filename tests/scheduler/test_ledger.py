@@ -2,8 +2,8 @@
 
 import pytest
 
-from fairlead.control.audit import Operator
-from fairlead.control.pauses import pause
+from fairlead.operate.audit import Operator
+from fairlead.operate.pauses import pause
 from fairlead.core.fairness.ledger import Delivery
 from fairlead.core.fairness.tenancy import TENANT
 from fairlead.core.jobs.model import Lane, Priority

@@ -3,7 +3,7 @@
 import json
 from typing import Any
 
-from fairlead.control.submit import policies_of
+from fairlead.operate.submit import policies_of
 from fairlead.core.jobs.failure import FailureClass
 from fairlead.core.jobs.model import Ending, JobType
 from fairlead.core.jobs.retry import Retry

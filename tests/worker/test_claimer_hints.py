@@ -5,8 +5,8 @@ from collections.abc import Collection, Sequence
 import pytest
 
 import fairlead
-from fairlead.control.audit import Operator
-from fairlead.control.pauses import pause
+from fairlead.operate.audit import Operator
+from fairlead.operate.pauses import pause
 from fairlead.core.jobs.model import ActiveLane, Claim, Lease, Quota
 from fairlead.worker import claimer as claiming
 from fairlead.worker.claimer import Claimer

@@ -3,8 +3,8 @@
 import pytest
 
 import fairlead
-from fairlead.control.audit import Operator
-from fairlead.control.limits import set_limit
+from fairlead.operate.audit import Operator
+from fairlead.operate.limits import set_limit
 from fairlead.errors import StoreUnavailable
 from fairlead.worker.claimer import Claimer
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 import fairlead
-from fairlead.control.audit import Operator
-from fairlead.control.pools import set_pool
+from fairlead.operate.audit import Operator
+from fairlead.operate.pools import set_pool
 from fairlead.errors import LeaseLost
 from fairlead.wiring import make_lease_book, migrate
 from fairlead.worker.lease import KeeperThread, LeaseClock, boot_time

@@ -6,8 +6,8 @@ from contextlib import AsyncExitStack
 import pytest
 
 import fairlead
-from fairlead.control.audit import Operator
-from fairlead.control.limits import limits, remove_limit, set_limit
+from fairlead.operate.audit import Operator
+from fairlead.operate.limits import limits, remove_limit, set_limit
 from fairlead.handlers.options import Options
 
 ADA = Operator("ada", "a slow partner")

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 import fairlead
-from fairlead.control.audit import Operator
-from fairlead.control.pools import set_pool
+from fairlead.operate.audit import Operator
+from fairlead.operate.pools import set_pool
 from fairlead.core.jobs.model import Claim, Lane, Lease, Priority
 from fairlead.core.jobs.pools import POOL
 from fairlead.core.jobs.states import State

@@ -16,8 +16,8 @@ from fairlead.bench.place import Place, fresh
 from fairlead.bench.report import Report, describe
 from fairlead.bench.supply import BATCH as SUBMITTED
 from fairlead.bench.supply import Mix
-from fairlead.control.audit import Operator, whoami
-from fairlead.control.limits import set_limit
+from fairlead.operate.audit import Operator, whoami
+from fairlead.operate.limits import set_limit
 from fairlead.core.jobs.failure import Policies
 from fairlead.core.jobs.model import Claim, Ending, Lane, Outcome, Settlement
 from fairlead.core.jobs.settle import settle

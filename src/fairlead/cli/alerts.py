@@ -3,7 +3,7 @@
 from fairlead.cli.breakers import on_store
 from fairlead.cli.loading import Database, Json
 from fairlead.cli.output import cell, plain, show, show_json, table
-from fairlead.control.glance import glance, health_document
+from fairlead.operate.system_status import glance, health_document
 from fairlead.core.insight.diagnosis import Level
 
 

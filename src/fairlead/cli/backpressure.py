@@ -9,8 +9,8 @@ import typer
 from fairlead.cli.filters import Actor, Reason, operator
 from fairlead.cli.loading import Database, Json, opened, settings_for
 from fairlead.cli.output import cell, plain, show, show_json, table
-from fairlead.control import admission
-from fairlead.control.admission import Bounds
+from fairlead.operate import backpressure as admission
+from fairlead.operate.backpressure import Bounds
 from fairlead.core.durations import words
 from fairlead.core.protection.backpressure import Action, overload
 from fairlead.ports.store import Store

@@ -16,7 +16,7 @@ from fairlead.client.job import Job, jobs_in_hand
 from fairlead.client.places import Places
 from fairlead.client.wakeups import Waker
 from fairlead.config import Settings
-from fairlead.control.outlook import explain_job
+from fairlead.operate.job_explanation import explain_job
 from fairlead.core.insight.explain import Explanation
 from fairlead.core.insight.timeline import Moment, timeline
 from fairlead.core.jobs.idempotency import check_key

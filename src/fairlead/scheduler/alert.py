@@ -6,7 +6,7 @@ It runs under the leader, and remembers what it told: another leader tells what 
 import time
 from collections.abc import Callable
 
-from fairlead.control.glance import glance
+from fairlead.operate.system_status import glance
 from fairlead.core.insight.alerts import AlertState
 from fairlead.ports.store import Store
 from fairlead.telemetry.events import AlertCleared, AlertRaised, Telemetry

@@ -12,8 +12,8 @@ adopted, once that name's lead is free.
 import contextlib
 from uuid import uuid4
 
-from fairlead.control.audit import Operator, whoami
-from fairlead.control.schedules import app_runs, declare, role_of
+from fairlead.operate.audit import Operator, whoami
+from fairlead.operate.schedules import app_runs, declare, role_of
 from fairlead.core.schedule.fires import Reconciled
 from fairlead.errors import StoreError
 from fairlead.handlers.spec import Registry

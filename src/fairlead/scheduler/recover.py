@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from random import Random
 
-from fairlead.control.submit import policies_of
+from fairlead.operate.submit import policies_of
 from fairlead.core.jobs.failure import Policies
 from fairlead.core.jobs.model import Ending, Held, Outcome
 from fairlead.core.jobs.settle import settle

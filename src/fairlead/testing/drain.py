@@ -12,8 +12,8 @@ import uuid
 from collections.abc import AsyncIterator
 
 from fairlead.app import App
-from fairlead.control.audit import Operator, whoami
-from fairlead.control.schedules import declare
+from fairlead.operate.audit import Operator, whoami
+from fairlead.operate.schedules import declare
 from fairlead.core.jobs.model import Claim, Settlement
 from fairlead.ports.store import Store
 from fairlead.scheduler.expire import Expirer

@@ -9,7 +9,7 @@ import time
 from typing import TYPE_CHECKING
 
 from fairlead.config import Settings
-from fairlead.control.callbacks import disable_gone
+from fairlead.operate.callbacks import disable_gone
 from fairlead.core.jobs.failure import FailureClass
 from fairlead.core.jobs.retry import Retry
 from fairlead.core.protection.breaker import Breaker

@@ -7,8 +7,8 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, StringConstraints
 
 from fairlead.api.models.common import Incoming, Name, Outgoing, Text
-from fairlead.control.keys import LONGEST_LIFE
-from fairlead.control.pauses import Paused
+from fairlead.operate.api_keys import LONGEST_LIFE
+from fairlead.operate.pauses import Paused
 from fairlead.core.insight.audit import AuditEntry
 from fairlead.core.insight.diagnosis import Level
 from fairlead.core.jobs.failure import FailureClass, Policies

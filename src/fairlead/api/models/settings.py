@@ -10,8 +10,8 @@ from fastapi import Path
 from pydantic import Field, StringConstraints
 
 from fairlead.api.models.common import NUMBER_ONLY, Incoming, Name, Outgoing, PriorityWord, Seconds, Text
-from fairlead.control.admission import Bounds
-from fairlead.control.budgets import BudgetStatus
+from fairlead.operate.backpressure import Bounds
+from fairlead.operate.retry_budgets import BudgetStatus
 from fairlead.core.fairness.tenancy import LEAST_WEIGHT, MOST_GUARANTEED, MOST_WEIGHT, TIERS
 from fairlead.core.jobs.pools import LONGEST_LEASE, MOST_CONCURRENCY, SHORTEST_LEASE
 from fairlead.core.jobs.retry import MAX_ATTEMPTS

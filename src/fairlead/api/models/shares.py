@@ -7,7 +7,7 @@ from typing import Any
 from pydantic import Field
 
 from fairlead.api.models.common import Outgoing
-from fairlead.control.tenants import TenantBounds, TenantState
+from fairlead.operate.tenants import TenantBounds, TenantState
 from fairlead.core.durations import seconds
 from fairlead.core.fairness.ledger import Line
 from fairlead.core.jobs.model import instant

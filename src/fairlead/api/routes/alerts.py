@@ -6,7 +6,7 @@ from fairlead.api.answers import answers
 from fairlead.api.caller import Overseer
 from fairlead.api.endpoint import Endpoint
 from fairlead.api.models.operate import AlertDocument, Alerts
-from fairlead.control.glance import alert_document, glance
+from fairlead.operate.system_status import alert_document, glance
 
 router = APIRouter(prefix="/v1/alerts", tags=["stats"], route_class=Endpoint)
 

@@ -21,7 +21,8 @@ from fairlead.api.models.settings import (
     backpressure_document,
     budget_document,
 )
-from fairlead.control import admission, budgets
+from fairlead.operate import backpressure as admission
+from fairlead.operate import retry_budgets as budgets
 from fairlead.core.protection.backpressure import overload
 from fairlead.core.protection.retry_budget import RetryBudget
 
