@@ -17,10 +17,6 @@ from fairlead.client.direct import Direct
 from fairlead.client.handler import Handler
 from fairlead.client.schedules import Schedules
 from fairlead.config import load_settings
-from fairlead.operate import cancel_jobs as cancelling
-from fairlead.operate import dead_letters
-from fairlead.operate.audit import Operator, whoami
-from fairlead.operate.cancel_jobs import CancelCounts
 from fairlead.core.durations import Duration
 from fairlead.core.insight.explain import Explanation
 from fairlead.core.insight.timeline import Moment
@@ -39,7 +35,11 @@ from fairlead.errors import ConfigError
 from fairlead.handlers.context import Context
 from fairlead.handlers.recurring import Terms, handler_schedule
 from fairlead.handlers.spec import Classes, Registry, Upgrade, class_table, declare
-from fairlead.ports.store import Store
+from fairlead.operate import cancel_jobs as cancelling
+from fairlead.operate import dead_letters
+from fairlead.operate.audit import Operator, whoami
+from fairlead.operate.cancel_jobs import CancelCounts
+from fairlead.records.store import Store
 from fairlead.telemetry.events import Event, Telemetry
 from fairlead.wiring import is_in_memory, make_lease_book, make_store, migrate
 from fairlead.worker.embedded import embedded_worker

@@ -8,12 +8,12 @@ import pytest
 from fairlead.api import allowance
 from fairlead.api.allowance import FAILURES
 from fairlead.api.problems import Problem
-from fairlead.operate.backpressure import set_depth, set_rate
-from fairlead.operate.audit import Operator
-from fairlead.operate.api_keys import create_key
-from fairlead.operate.request_rates import Meter, Reading
 from fairlead.core.protection.token_bucket import Flow
 from fairlead.core.web.api_keys import make_text
+from fairlead.operate.api_keys import create_key
+from fairlead.operate.audit import Operator
+from fairlead.operate.backpressure import set_depth, set_rate
+from fairlead.operate.request_rates import Meter, Reading
 from tests.api.conftest import MEMORY, Api, open_api
 
 POLICY = re.compile(r'"(\w+)";q=(\d+)(?:;w=(\d+))?')
@@ -133,7 +133,7 @@ async def test_made_up_keys_are_not_looked_up_for_an_address_that_failed_too_oft
     def choose(alphabet: str) -> str:
         return alphabet[(next(letters) * 7919) % len(alphabet)]
 
-    read_keys = api.store.read_keys
+    read_keys = api.store.api_keys.read
 
     async def counted(ids: list[str]) -> object:
         nonlocal asked

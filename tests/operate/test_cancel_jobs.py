@@ -4,15 +4,16 @@ import json
 from collections.abc import AsyncIterator
 
 import pytest
+from fairlead.ports.jobs import WORKER_HINT
+from fairlead.records.store import Store
 
-from fairlead.operate import cancel_jobs as cancel
-from fairlead.operate.audit import Operator
 from fairlead.core.jobs.cancel import Cancelled
 from fairlead.core.jobs.ids import make_ids
 from fairlead.core.jobs.model import Held, JobFilter
 from fairlead.core.jobs.states import State
 from fairlead.errors import ConfigError, IllegalMove, JobNotFound, StoreUnavailable
-from fairlead.ports.store import WORKER_HINT, Store
+from fairlead.operate import cancel_jobs as cancel
+from fairlead.operate.audit import Operator
 from fairlead.wiring import make_store
 from tests.contract.making import LANE, claim, claim_one, done, failed, new_job, new_jobs, new_lease, state_of
 
@@ -33,16 +34,16 @@ async def store(store_url: str) -> AsyncIterator[Store]:
 async def test_all_that_fit_are_cancelled_in_batches(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cancel, "BATCH", 4)
     mails, reports = new_jobs(9), new_jobs(3, REPORT)
-    await store.enqueue([*mails, *reports])
+    await store.jobs.enqueue([*mails, *reports])
     running = await claim(store, new_lease(), 2)
     assert await cancel.count(store, JobFilter(type="mail")) == {State.READY: 7, State.RUNNING: 2}
     steps: list[int] = []
     counts = await cancel.cancel_many(store, JobFilter(type="mail"), ANN, progress=steps.append)
     assert counts == cancel.CancelCounts(7, 2)
     assert steps == [4, 4, 1]
-    assert await store.count_live(JobFilter()) == {State.READY: 3, State.RUNNING: 2}
-    assert len(await store.cancel_requests(running[0].lease.owner)) == 2
-    entries = await store.read_audit(10)
+    assert await store.reader.count_live(JobFilter()) == {State.READY: 3, State.RUNNING: 2}
+    assert len(await store.changes.cancel_requests(running[0].lease.owner)) == 2
+    entries = await store.audit.read(10)
     assert [json.loads(entry.details)["count"] for entry in entries] == [1, 4, 4]
     details = json.loads(entries[0].details)
     assert details["filter"]["type"] == "mail"
@@ -51,7 +52,7 @@ async def test_all_that_fit_are_cancelled_in_batches(store: Store, monkeypatch: 
 
 async def test_a_limit_takes_the_newest(store: Store) -> None:
     jobs = new_jobs(5)
-    await store.enqueue(jobs)
+    await store.jobs.enqueue(jobs)
     assert await cancel.cancel_many(store, JobFilter(type="mail"), ANN, most=2) == cancel.CancelCounts(2, 0)
     states = [await state_of(store, job.id) for job in jobs]
     assert states == [State.READY] * 3 + [State.CANCELLED] * 2
@@ -59,23 +60,23 @@ async def test_a_limit_takes_the_newest(store: Store) -> None:
 
 async def test_only_the_states_that_were_asked_for(store: Store) -> None:
     scheduled = new_job(delay=600)
-    await store.enqueue([*new_jobs(2), scheduled])
+    await store.jobs.enqueue([*new_jobs(2), scheduled])
     wanted = JobFilter(states=(State.SCHEDULED, State.DEAD))
     assert await cancel.cancel_many(store, wanted, ANN) == cancel.CancelCounts(1, 0)
-    assert await store.count_live(JobFilter()) == {State.READY: 2}
+    assert await store.reader.count_live(JobFilter()) == {State.READY: 2}
     with pytest.raises(ConfigError, match="have ended"):
         await cancel.cancel_many(store, JobFilter(states=(State.DEAD,)), ANN)
 
 
 async def test_by_ids_each_gets_its_answer(store: Store) -> None:
     waiting, running, finished, dead = new_jobs(4)
-    await store.enqueue([running])
+    await store.jobs.enqueue([running])
     run = await claim_one(store, new_lease())
-    await store.enqueue([finished])
-    await store.settle([done(await claim_one(store, new_lease()))])
-    await store.enqueue([dead])
-    await store.settle([failed(await claim_one(store, new_lease()), permanent=True)])
-    await store.enqueue([waiting])
+    await store.jobs.enqueue([finished])
+    await store.jobs.settle([done(await claim_one(store, new_lease()))])
+    await store.jobs.enqueue([dead])
+    await store.jobs.settle([failed(await claim_one(store, new_lease()), permanent=True)])
+    await store.jobs.enqueue([waiting])
     ids = [waiting.id, running.id, waiting.id, finished.id, dead.id, UNKNOWN, "nonsense"]
     report = await cancel.cancel_ids(store, ids, ANN)
     assert (report.cancelled, report.asked) == ([waiting.id], [run.id])
@@ -100,12 +101,12 @@ class Overtaken:
         self.hints += hints
 
     async def held(self, ids: list[str]) -> list[Held]:
-        found = await self._store.held(ids)
+        found = await self._store.reader.held(ids)
         await self.overtake()
         return found
 
     async def find_live(self, wanted: JobFilter, limit: int, cursor: str | None = None) -> list[Held]:
-        found = await self._store.find_live(wanted, limit, cursor)
+        found = await self._store.reader.find_live(wanted, limit, cursor)
         await self.overtake()
         return found
 
@@ -117,21 +118,21 @@ class Overtaken:
 
 async def test_a_job_that_is_claimed_meanwhile_is_asked(store: Store) -> None:
     job = new_job()
-    await store.enqueue([job])
+    await store.jobs.enqueue([job])
     overtaken = Overtaken(store, 1)
     assert await cancel.cancel_one(overtaken, job.id, ANN) is State.RUNNING  # type: ignore[arg-type]
-    (held,) = await store.held([job.id])
+    (held,) = await store.reader.held([job.id])
     assert held.cancel is not None
     assert overtaken.hints == [f"{WORKER_HINT}{held.hold.owner}"]
 
 
 async def test_a_job_that_left_the_states_asked_for_is_left_alone(store: Store) -> None:
     job = new_job()
-    await store.enqueue([job])
+    await store.jobs.enqueue([job])
     wanted = JobFilter(states=(State.READY,))
     counts = await cancel.cancel_many(Overtaken(store, 1), wanted, ANN)  # type: ignore[arg-type]
     assert counts == cancel.CancelCounts(0, 0)
-    (held,) = await store.held([job.id])
+    (held,) = await store.reader.held([job.id])
     assert (held.hold.state, held.cancel) == (State.RUNNING, None)
 
 
@@ -141,7 +142,7 @@ async def test_a_job_that_never_keeps_still_ends_in_an_error(store: Store, monke
 
     monkeypatch.setattr(cancel, "PAUSE", 0.0)
     job = new_job()
-    await store.enqueue([job])
-    monkeypatch.setattr(store, "cancel", overtaken)
+    await store.jobs.enqueue([job])
+    monkeypatch.setattr(store.changes, "cancel", overtaken)
     with pytest.raises(StoreUnavailable, match="changed 20 times"):
         await cancel.cancel_one(store, job.id, ANN)

@@ -6,8 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from fairlead.operate.backpressure import bounds, set_depth
+from fairlead.core.jobs.model import WorkerInfo, WorkerRecord
+from fairlead.core.schedule.promotion import Due
+from fairlead.core.web.callbacks import OF_JOBS, TYPE, Endpoint
 from fairlead.operate.audit import Operator
+from fairlead.operate.backpressure import bounds, set_depth
 from fairlead.operate.doctor import (
     Finding,
     Level,
@@ -21,10 +24,6 @@ from fairlead.operate.doctor import (
     check_writable,
     examine,
 )
-from fairlead.core.jobs.model import WorkerInfo, WorkerRecord
-from fairlead.core.schedule.promotion import Due
-from fairlead.core.web.callbacks import OF_JOBS, TYPE, Endpoint
-from fairlead.ports.store import Leadership
 from fairlead.version import __version__
 from fairlead.wiring import make_store
 

@@ -6,11 +6,11 @@ from typing import Any
 import pytest
 
 from fairlead import Retry
-from fairlead.operate.job_terms import terms_of
 from fairlead.core.jobs.model import JobType
 from fairlead.core.jobs.pools import Pools
 from fairlead.core.protection.controls import Control, Controls
 from fairlead.handlers.spec import declare
+from fairlead.operate.job_terms import terms_of
 from tests.core.insight.test_explain import job
 
 

@@ -5,12 +5,12 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
+from fairlead.records.store import Store
 
+from fairlead.errors import StoreUnavailable
+from fairlead.operate.api_keys import create_key, revoke_key
 from fairlead.operate.audit import Operator
 from fairlead.operate.key_cache import FRESH, KeyCache
-from fairlead.operate.api_keys import create_key, revoke_key
-from fairlead.errors import StoreUnavailable
-from fairlead.ports.store import Store
 from fairlead.wiring import make_store
 
 WHO = Operator("tests")
@@ -30,11 +30,11 @@ class Counting:
         await asyncio.sleep(0)
         if self.away:
             raise StoreUnavailable("away")
-        return await self._store.read_keys(ids)
+        return await self._store.api_keys.read(ids)
 
     async def touch_keys(self, uses: dict[str, float]) -> None:
         """When they were used."""
-        await self._store.touch_keys(uses)
+        await self._store.api_keys.touch(uses)
 
 
 class Desk:
@@ -118,8 +118,8 @@ async def test_uses_are_written_together(desk: Desk) -> None:
     await desk.book.find(text)
     desk.now += 3
     await desk.book.write_uses()
-    (key,) = await desk.store.read_keys([key_id])
+    (key,) = await desk.store.api_keys.read([key_id])
     assert key.last_used_at is not None
     before = key.last_used_at
     await desk.book.write_uses()
-    assert (await desk.store.read_keys([key_id]))[0].last_used_at == before
+    assert (await desk.store.api_keys.read([key_id]))[0].last_used_at == before

@@ -7,16 +7,16 @@ from random import Random
 
 import psycopg
 import pytest
+from fairlead.records.store import Store
 
 from fairlead import wiring
-from fairlead.operate.audit import Operator
-from fairlead.operate.cancel_jobs import cancel_many
 from fairlead.core.insight.audit import AuditNote
 from fairlead.core.jobs.cancel import Demand
 from fairlead.core.jobs.model import CancelRequest, Claim, Ending, Enqueued, Held, JobFilter, Scope
 from fairlead.core.jobs.settle import heed
 from fairlead.core.jobs.states import PENDING, State
-from fairlead.ports.store import Store
+from fairlead.operate.audit import Operator
+from fairlead.operate.cancel_jobs import cancel_many
 from tests.contract.making import (
     LANE,
     claim,
@@ -42,7 +42,7 @@ async def settle_in_portions(store: Store, jobs: Sequence[Claim | Held], ending:
     order = rng.sample(list(jobs), len(jobs))
     while order:
         portion = [order.pop() for _ in range(min(len(order), rng.randint(1, 100)))]
-        accepted |= await store.settle([ended(item, ending) for item in portion])
+        accepted |= await store.jobs.settle([ended(item, ending) for item in portion])
     return accepted
 
 
@@ -58,7 +58,7 @@ async def test_settle_against_recover(open_store: OpenStore, ending: Ending) -> 
     async def recover(store: Store, seed: int) -> set[str]:
         accepted = set()
         for portion in portions(lost, seed):
-            accepted |= await store.settle([ended(item, Ending.LOST) for item in portion], expired_only=True)
+            accepted |= await store.jobs.settle([ended(item, Ending.LOST) for item in portion], expired_only=True)
         return accepted
 
     won_by_worker = asyncio.gather(
@@ -158,7 +158,7 @@ async def test_one_key_from_many_tasks_makes_one_job(open_store: OpenStore) -> N
         answers = await asyncio.gather(*(stores[index % 4].enqueue([job]) for index, job in enumerate(jobs)))
         assert sorted(answer.duplicate for (answer,) in answers) == [False] + [True] * 7
         (winner,) = {answer.id for (answer,) in answers}
-        assert [job.id for job in jobs if await stores[0].read(job.id)] == [winner]
+        assert [job.id for job in jobs if await stores[0].reader.read(job.id)] == [winner]
 
 
 async def test_keys_that_are_free_are_taken_over_once_whatever_the_order(open_store: OpenStore) -> None:
@@ -166,10 +166,12 @@ async def test_keys_that_are_free_are_taken_over_once_whatever_the_order(open_st
     stores = [await open_store() for _ in range(2)]
     names = [f"k{number}" for number in range(200)]
     for _ in range(3):
-        await stores[0].enqueue([keyed_job(name) for name in names])
+        await stores[0].jobs.enqueue([keyed_job(name) for name in names])
         assert len(await run_to_end(stores[0], new_lease())) == len(names)
         batches = [keyed_job(name) for name in names], [keyed_job(name) for name in reversed(names)]
-        answers = await asyncio.gather(*(store.enqueue(batch) for store, batch in zip(stores, batches, strict=True)))
+        answers = await asyncio.gather(
+            *(store.jobs.enqueue(batch) for store, batch in zip(stores, batches, strict=True))
+        )
         by_name = dict(zip(names, answers[0], strict=True)), dict(zip(reversed(names), answers[1], strict=True))
         for name in names:
             assert by_name[0][name].id == by_name[1][name].id
@@ -181,7 +183,7 @@ async def test_a_job_enqueued_twice_at_once_is_stored_once(open_store: OpenStore
     """A client repeats a submission while the first one is still on its way."""
     stores = [await open_store() for _ in range(2)]
     for job in [*new_jobs(10), *[keyed_job(f"k{number}") for number in range(10)]]:
-        answers = await asyncio.gather(stores[0].enqueue([job]), stores[1].enqueue([job], again=True))
+        answers = await asyncio.gather(stores[0].jobs.enqueue([job]), stores[1].jobs.enqueue([job], again=True))
         assert [*answers] == [[Enqueued(job.id, False)]] * 2
     assert len(await claim(stores[0], new_lease())) == 20
 
@@ -199,11 +201,11 @@ async def test_a_repeat_against_a_settlement_does_not_bring_the_job_back(open_st
 
 async def test_two_promoters_promote_each_job_once(open_store: OpenStore) -> None:
     stores = [await open_store() for _ in range(2)]
-    await stores[0].enqueue([new_job(delay=0.0, state=State.SCHEDULED) for _ in range(JOBS)])
+    await stores[0].jobs.enqueue([new_job(delay=0.0, state=State.SCHEDULED) for _ in range(JOBS)])
 
     async def promote_all(store: Store) -> int:
         total = 0
-        while moved := (await store.promote(70))[0]:
+        while moved := (await store.promotion.promote(70))[0]:
             total += moved
         return total
 
@@ -217,8 +219,8 @@ async def test_new_lanes_from_many_stores_at_once(open_store: OpenStore) -> None
     stores = [await open_store() for _ in range(4)]
     lanes = [LANE._replace(tenant=f"tenant-{number}") for number in range(50)]
     batches = [[new_job(lane) for lane in Random(seed).sample(lanes, len(lanes))] for seed in range(4)]
-    await asyncio.gather(*(store.enqueue(batch) for store, batch in zip(stores, batches, strict=True)))
-    assert len(await stores[0].active_lanes()) == len(lanes)
+    await asyncio.gather(*(store.jobs.enqueue(batch) for store, batch in zip(stores, batches, strict=True)))
+    assert len(await stores[0].reader.active_lanes()) == len(lanes)
 
 
 async def test_pruning_against_submissions_leaves_one_live_job_for_each_key(open_store: OpenStore) -> None:
@@ -244,12 +246,12 @@ async def test_pruning_against_submissions_leaves_one_live_job_for_each_key(open
 
 async def test_failures_from_many_settlers_are_each_recorded_once(open_store: OpenStore) -> None:
     stores = [await open_store() for _ in range(2)]
-    await stores[0].enqueue(new_jobs(100))
+    await stores[0].jobs.enqueue(new_jobs(100))
     claims = await claim(stores[0], new_lease())
-    answers = await asyncio.gather(*(store.settle([failed(item) for item in claims]) for store in stores))
+    answers = await asyncio.gather(*(store.jobs.settle([failed(item) for item in claims]) for store in stores))
     assert sum(len(answer) for answer in answers) == len(claims)
     for item in claims[::10]:
-        assert len(await stores[0].attempts(item.id)) == 1
+        assert len(await stores[0].reader.attempts(item.id)) == 1
 
 
 @pytest.mark.postgres
@@ -257,13 +259,13 @@ async def test_pruning_passes_over_a_key_that_somebody_is_taking(postgres_url: s
     store = wiring.make_store(postgres_url)
     await store.open()
     try:
-        await store.enqueue([keyed_job("k"), keyed_job("other")])
+        await store.jobs.enqueue([keyed_job("k"), keyed_job("other")])
         await run_to_end(store, new_lease())
         taker = keyed_job("k")
         async with await psycopg.AsyncConnection.connect(postgres_url) as connection:
-            await store.enqueue_within(connection, [taker])
-            await asyncio.wait_for(store.prune({}, 86400.0, 1000), 5)
-        assert await store.enqueue([keyed_job("k")]) == [Enqueued(taker.id, True)]
+            await store.jobs.enqueue_within(connection, [taker])
+            await asyncio.wait_for(store.jobs.prune({}, 86400.0, 1000), 5)
+        assert await store.jobs.enqueue([keyed_job("k")]) == [Enqueued(taker.id, True)]
         async with await psycopg.AsyncConnection.connect(postgres_url) as connection:
             cursor = await connection.execute("select key from idempotency")
             assert await cursor.fetchall() == [("k",)]

@@ -80,7 +80,7 @@ async def test_others_hear_at_once_of_what_a_worker_gives_back_when_it_stops() -
         async with app.worker(concurrency=1) as second:
             store = await app.store()
             await until(lambda: second.registered.is_set(), "its registration")
-            assert len(await store.workers()) == 2
+            assert len(await store.workers.all()) == 2
             first.stop(0.0)
             await job.wait(30)
     assert ran == ["again"]

@@ -5,9 +5,9 @@ from collections.abc import Collection, Sequence
 import pytest
 
 import fairlead
+from fairlead.core.jobs.model import ActiveLane, Claim, Lease, Quota
 from fairlead.operate.audit import Operator
 from fairlead.operate.pauses import pause
-from fairlead.core.jobs.model import ActiveLane, Claim, Lease, Quota
 from fairlead.worker import claimer as claiming
 from fairlead.worker.claimer import Claimer
 
@@ -38,13 +38,13 @@ class Scene:
 
     async def begin(self, monkeypatch: pytest.MonkeyPatch, small: int = 0) -> None:
         store = await self.app.store()
-        active_lanes = store.active_lanes
+        active_lanes = store.reader.active_lanes
 
         async def counted(besides: Collection[int] = ()) -> list[ActiveLane]:
             self.looks.append(len(besides))
             return await active_lanes(besides)
 
-        monkeypatch.setattr(store, "active_lanes", counted)
+        monkeypatch.setattr(store.reader, "active_lanes", counted)
         monkeypatch.setattr(claiming, "THRIFTY", NEVER)
         await self.large.enqueue_many([{}] * 40)
         for _ in range(small):
@@ -134,13 +134,13 @@ async def test_what_was_committed_late_is_looked_for_after_a_hint(monkeypatch: p
     async with scene.app:
         await scene.begin(monkeypatch)
         store = await scene.app.store()
-        claim = store.claim
+        claim = store.jobs.claim
 
         async def heard(quotas: Sequence[Quota], lease: Lease) -> list[Claim]:
             asked.extend(quota.since for quota in quotas)
             return await claim(quotas, lease)
 
-        monkeypatch.setattr(store, "claim", heard)
+        monkeypatch.setattr(store.jobs, "claim", heard)
         await scene.claimer.take(2)
         scene.claimer.hint()
         await scene.claimer.take(2)

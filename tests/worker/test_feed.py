@@ -20,7 +20,7 @@ async def test_a_job_starts_before_its_worker_looks_for_more(monkeypatch: pytest
 
     async with app, app.worker(concurrency=4):
         store = await app.store()
-        active_lanes = store.active_lanes
+        active_lanes = store.reader.active_lanes
 
         async def noted(besides: Collection[int] = ()) -> list[ActiveLane]:
             happened.append("looked")
@@ -31,9 +31,9 @@ async def test_a_job_starts_before_its_worker_looks_for_more(monkeypatch: pytest
             happened.append("claimed")
             return claims
 
-        claim = store.claim
-        monkeypatch.setattr(store, "claim", claimed)
-        monkeypatch.setattr(store, "active_lanes", noted)
+        claim = store.jobs.claim
+        monkeypatch.setattr(store.jobs, "claim", claimed)
+        monkeypatch.setattr(store.reader, "active_lanes", noted)
         await (await work.enqueue()).wait(10)
         await until(lambda: "looked" in happened[happened.index("started") :], "the look after it")
         assert happened[happened.index("started") - 1] == "claimed"

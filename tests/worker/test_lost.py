@@ -114,7 +114,7 @@ async def test_the_figures_tell_of_lost_threads(desk: Desk) -> None:
         worker._reports.hint()
         store = await desk.app.store()
         async with asyncio.timeout(10):
-            while (await store.workers())[0].report.get("lost_threads") != 2:
+            while (await store.workers.all())[0].report.get("lost_threads") != 2:
                 await asyncio.sleep(0.05)
                 worker._reports.hint()
         desk.released.set()

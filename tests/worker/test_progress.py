@@ -137,7 +137,7 @@ async def test_jobs_that_report_nothing_cost_nothing(app: fairlead.App, monkeypa
 
     store = await app.store()
     asked: list[Any] = []
-    monkeypatch.setattr(store, "report_progress", asked.append)
+    monkeypatch.setattr(store.run_state, "report_progress", asked.append)
     async with app.worker():
         await (await quiet.enqueue()).wait(60)
     assert asked == []

@@ -5,11 +5,11 @@ from collections.abc import AsyncIterator, Sequence
 from typing import cast
 
 import pytest
+from fairlead.records.store import Store
 
 import fairlead
 from fairlead.core.jobs.model import Ending, Hold, Settlement
 from fairlead.core.jobs.states import State
-from fairlead.ports.store import Store
 from fairlead.telemetry.events import Telemetry
 from fairlead.worker import settler as settling
 from fairlead.worker.settler import Settler
@@ -86,13 +86,13 @@ async def test_a_worker_that_stops_waits_until_the_ends_of_its_runs_are_stored(m
 
     async with app:
         store = await app.store()
-        settle = store.settle
+        settle = store.jobs.settle
 
         async def slowly(settlements: Sequence[Settlement], expired_only: bool = False) -> set[str]:
             await asyncio.sleep(0.3)
             return await settle(settlements, expired_only)
 
-        monkeypatch.setattr(store, "settle", slowly)
+        monkeypatch.setattr(store.jobs, "settle", slowly)
         async with app.worker():
             job = await work.enqueue()
             await begun.wait()

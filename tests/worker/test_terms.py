@@ -5,13 +5,13 @@ from typing import Any
 import pytest
 
 import fairlead
-from fairlead.operate.audit import Operator
-from fairlead.operate.pools import set_pool
 from fairlead.core.jobs.model import Claim, Lane, Lease, Priority
 from fairlead.core.jobs.pools import POOL
 from fairlead.core.jobs.states import State
 from fairlead.core.protection.controls import Control, Controls
 from fairlead.handlers.spec import HandlerSpec, declare
+from fairlead.operate.audit import Operator
+from fairlead.operate.pools import set_pool
 from fairlead.testing import ManualClock, drain
 from fairlead.worker.slots import Terms
 

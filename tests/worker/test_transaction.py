@@ -318,20 +318,20 @@ async def test_the_store_settles_in_it_and_commits_or_neither(app: fairlead.App)
 
     job = await handle.enqueue()
     store = await app.store()
-    (claim,) = await store.claim([Quota(job._lane.id, 1)], new_lease())
+    (claim,) = await store.jobs.claim([Quota(job._lane.id, 1)], new_lease())
     context = fairlead.Context(claim)
     stale = claim._replace(fence=claim.fence + 1)
-    blocking = await asyncio.to_thread(store.begin_blocking)
-    for opened in (await store.begin(), blocking):
+    blocking = await asyncio.to_thread(store.jobs.begin_blocking)
+    for opened in (await store.jobs.begin(), blocking):
         assert await opened.holds(claim.id, claim.hold)
         assert not await opened.holds(claim.id, stale.hold)
         await opened.abandon()
     assert not await asyncio.to_thread(blocking.release, keep=True), "the run was ended meanwhile"
-    opened = await store.begin()
+    opened = await store.jobs.begin()
     await book(opened.connection, context)
     assert not await opened.settle(ended(stale, Ending.SUCCEEDED))
     assert await bookings(app) == []
-    opened = await store.begin()
+    opened = await store.jobs.begin()
     await book(opened.connection, context)
     assert await opened.settle(ended(claim, Ending.SUCCEEDED))
     assert await bookings(app) == [(job.id, 1)]

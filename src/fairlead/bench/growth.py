@@ -16,13 +16,13 @@ from fairlead.bench.place import Place, fresh
 from fairlead.bench.report import Report, describe
 from fairlead.bench.supply import BATCH as SUBMITTED
 from fairlead.bench.supply import Mix
-from fairlead.operate.audit import Operator, whoami
-from fairlead.operate.limits import set_limit
 from fairlead.core.jobs.failure import Policies
 from fairlead.core.jobs.model import Claim, Ending, Lane, Outcome, Settlement
 from fairlead.core.jobs.settle import settle
 from fairlead.handlers.options import Options
-from fairlead.ports.store import Store
+from fairlead.operate.audit import Operator, whoami
+from fairlead.operate.limits import set_limit
+from fairlead.records.store import Store
 from fairlead.worker.accounts import Accounts
 from fairlead.worker.claimer import Claimer
 
@@ -225,7 +225,7 @@ async def _work(store: Store, claimer: Claimer, field: Field, rounds: int, meter
         began = _instant(meter)
         claims = await claimer.take(BATCH)
         claimed = _instant(meter)
-        settled = await store.settle(_succeeded(claims))
+        settled = await store.jobs.settle(_succeeded(claims))
         claimer.usage.ended([(claim.lane, JOB_SECONDS) for claim in claims])
         ended = _instant(meter)
         found.append(

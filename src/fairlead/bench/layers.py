@@ -18,8 +18,8 @@ from fairlead.core.jobs.ids import make_ids
 from fairlead.core.jobs.model import Claim, Ending, Lease, NewJob, Outcome, Settlement
 from fairlead.core.jobs.settle import settle
 from fairlead.handlers.options import Options, new_jobs
-from fairlead.stores import rows
-from fairlead.stores.enqueue import job_row
+from fairlead.records import rows
+from fairlead.records.enqueue import job_row
 from fairlead.worker.runner import Run, Runner
 from fairlead.worker.threads import HandlerThreads
 

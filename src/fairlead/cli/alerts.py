@@ -3,8 +3,8 @@
 from fairlead.cli.breakers import on_store
 from fairlead.cli.loading import Database, Json
 from fairlead.cli.output import cell, plain, show, show_json, table
-from fairlead.operate.system_status import glance, health_document
 from fairlead.core.insight.diagnosis import Level
+from fairlead.operate.system_status import glance, health_document
 
 
 def alerts(database: Database = None, as_json: Json = False) -> None:

@@ -9,11 +9,11 @@ import typer
 from fairlead.cli.filters import Actor, Reason, operator
 from fairlead.cli.loading import Database, Json, opened, settings_for
 from fairlead.cli.output import cell, plain, show, show_json, table
-from fairlead.operate import backpressure as admission
-from fairlead.operate.backpressure import Bounds
 from fairlead.core.durations import words
 from fairlead.core.protection.backpressure import Action, overload
-from fairlead.ports.store import Store
+from fairlead.operate import backpressure as admission
+from fairlead.operate.backpressure import Bounds
+from fairlead.records.store import Store
 
 Value = TypeVar("Value")
 Scope = Annotated[str, typer.Argument(metavar="SCOPE", help="Whom to bound: tenant or tier.")]

@@ -10,11 +10,11 @@ from fairlead.cli.enqueue import parse_duration
 from fairlead.cli.filters import Actor, Reason, operator
 from fairlead.cli.loading import Database, Json
 from fairlead.cli.output import cell, plain, show, show_json, table
-from fairlead.operate import retry_budgets as budgets
-from fairlead.operate.retry_budgets import BudgetStatus
 from fairlead.core.durations import words
 from fairlead.core.protection import retry_budget as budget
 from fairlead.core.protection.retry_budget import RetryBudget
+from fairlead.operate import retry_budgets as budgets
+from fairlead.operate.retry_budgets import BudgetStatus
 
 Tenant = Annotated[str, typer.Argument(metavar="TENANT", help="The tenant.")]
 Ratio = Annotated[float | None, typer.Option(min=0, help="Retries for each first attempt; without it, no limit.")]

@@ -26,12 +26,12 @@ from fairlead.cli.filters import (
 from fairlead.cli.loading import Database, Json, opened, settings_for
 from fairlead.cli.output import show, show_json
 from fairlead.config import Settings
+from fairlead.core.jobs.model import JobFilter, Priority
+from fairlead.core.jobs.states import State
 from fairlead.operate import change_jobs as change_many
 from fairlead.operate.audit import Operator
 from fairlead.operate.cancel_jobs import count
-from fairlead.core.jobs.model import JobFilter, Priority
-from fairlead.core.jobs.states import State
-from fairlead.ports.store import Store
+from fairlead.records.store import Store
 
 MOST = 1_000_000
 

@@ -32,12 +32,12 @@ from fairlead.cli.jobs import JobId, parse_cursor, whole_id
 from fairlead.cli.loading import Database, Json, opened, settings_for
 from fairlead.cli.output import progress
 from fairlead.config import Settings
-from fairlead.operate import dead_letters
-from fairlead.operate import staged_replay as staged
-from fairlead.operate.audit import Operator
 from fairlead.core.jobs.dead_letters import TOLERANCE
 from fairlead.core.jobs.model import DeadGroup, JobFilter, Page
 from fairlead.errors import ReplayStopped
+from fairlead.operate import dead_letters
+from fairlead.operate import staged_replay as staged
+from fairlead.operate.audit import Operator
 
 JobIds = Annotated[list[str] | None, typer.Argument(metavar="[ID]...", help="The whole ids of the jobs.")]
 Patience = Annotated[

@@ -6,9 +6,6 @@ from datetime import datetime
 from hashlib import sha256
 from typing import Any
 
-from fairlead.operate.audit import Operator
-from fairlead.operate.dead_letters import replay_one
-from fairlead.operate.submit import check_schema, dump_payload, registered_type
 from fairlead.core.insight.audit import AuditNote
 from fairlead.core.jobs.changes import WaitingChange, amend, hasten
 from fairlead.core.jobs.ids import is_id
@@ -17,7 +14,11 @@ from fairlead.core.jobs.states import State
 from fairlead.errors import IllegalMove, JobNotFound
 from fairlead.handlers.limits import registered_marks
 from fairlead.handlers.options import seconds_at
-from fairlead.ports.store import SCHEDULED_HINT, Store
+from fairlead.operate.audit import Operator
+from fairlead.operate.dead_letters import replay_one
+from fairlead.operate.submit import check_schema, dump_payload, registered_type
+from fairlead.ports.jobs import SCHEDULED_HINT
+from fairlead.records.store import Store
 
 
 async def change_job(
@@ -54,14 +55,14 @@ async def retry_job(store: Store, job_id: str, operator: Operator) -> JobRecord:
 
 
 async def _apply(store: Store, job: JobRecord, change: WaitingChange, note: AuditNote) -> JobRecord:
-    if not await store.amend_waiting([change], note):
+    if not await store.changes.amend_waiting([change], note):
         raise IllegalMove(f"job {job.id} was not changed: it is no longer as it was read; look at it again")
-    await store.wake([job.pool if change.state is State.READY else SCHEDULED_HINT])
+    await store.jobs.wake([job.pool if change.state is State.READY else SCHEDULED_HINT])
     return await _read(store, job.id)
 
 
 async def _read(store: Store, job_id: str) -> JobRecord:
-    record = await store.read(job_id) if is_id(job_id) else None
+    record = await store.reader.read(job_id) if is_id(job_id) else None
     if record is None:
         raise JobNotFound(f"there is no job {job_id}; it may have been removed after its retention time")
     return record

@@ -4,15 +4,15 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from fairlead.operate.audit import Operator
-from fairlead.operate.cancel_jobs import TARGET
-from fairlead.operate.dead_letters import filter_document
 from fairlead.core.insight.audit import AuditNote
 from fairlead.core.jobs.changes import WaitingChange, amend, hasten
 from fairlead.core.jobs.model import JobFilter, JobRecord, Priority
 from fairlead.core.jobs.states import State
 from fairlead.errors import ConfigError
-from fairlead.ports.store import Store
+from fairlead.operate.audit import Operator
+from fairlead.operate.cancel_jobs import TARGET
+from fairlead.operate.dead_letters import filter_document
+from fairlead.records.store import Store
 
 BATCH = 500
 DELAYED = (State.SCHEDULED, State.RETRYING)
@@ -38,16 +38,16 @@ async def set_priorities(store: Store, wanted: JobFilter, operator: Operator, mo
 async def _change(store: Store, wanted: JobFilter, decide: Decide, note: AuditNote, most: int) -> int:
     """In batches with an audit entry each, newest first; what a worker took meanwhile stays as it is."""
     changed, left, cursor = 0, most, None
-    while left > 0 and (held := await store.find_live(wanted, min(BATCH, left), cursor)):
-        jobs = [job for job in await store.read_many([item.id for item in held]) if job.state in wanted.states]
+    while left > 0 and (held := await store.reader.find_live(wanted, min(BATCH, left), cursor)):
+        jobs = [job for job in await store.reader.read_many([item.id for item in held]) if job.state in wanted.states]
         changed += await _apply(store, jobs, decide, note)
         left, cursor = left - len(held), held[-1].id
     return changed
 
 
 async def _apply(store: Store, jobs: Sequence[JobRecord], decide: Decide, note: AuditNote) -> int:
-    done = await store.amend_waiting([decide(job) for job in jobs], note) if jobs else set()
-    await store.wake({job.pool for job in jobs if job.id in done})
+    done = await store.changes.amend_waiting([decide(job) for job in jobs], note) if jobs else set()
+    await store.jobs.wake({job.pool for job in jobs if job.id in done})
     return len(done)
 
 

@@ -8,7 +8,7 @@ schedules do not pass the bounds on submissions, so their number has a bound of 
 from fairlead.core.schedule.fires import fires_of
 from fairlead.core.schedule.timing import timetable
 from fairlead.errors import ScheduleRefused
-from fairlead.ports.store import Store
+from fairlead.records.store import Store
 
 MOST = 100
 LEAST_PAUSE = 1.0
@@ -20,7 +20,7 @@ async def require_own(store: Store, tenant: str, name: str, expression: str, zon
     if own != tenant or not slash or not rest:
         raise ScheduleRefused(f"the tenant {tenant} adds schedules under its own name, like {tenant}/nightly")
     require_slow(tenant, expression, zone)
-    if len(await store.list_schedules(MOST, tenant=tenant)) >= MOST:
+    if len(await store.schedules.page(MOST, tenant=tenant)) >= MOST:
         raise ScheduleRefused(f"the tenant {tenant} has {MOST} schedules, and cannot add more itself; remove some")
 
 

@@ -3,12 +3,12 @@
 from collections.abc import Mapping
 from typing import Any
 
-from fairlead.operate.audit import Operator
-from fairlead.operate.settings import Expected, change_control, read_controls, removal, version_of
 from fairlead.core.jobs.pools import BUILT_IN, PLACE, POOL, Pool, Pools
 from fairlead.core.names import check_name
 from fairlead.core.protection.controls import Controls
-from fairlead.ports.store import Store
+from fairlead.operate.audit import Operator
+from fairlead.operate.settings import Expected, change_control, read_controls, removal, version_of
+from fairlead.records.store import Store
 
 
 async def list_pools(store: Store) -> list[Pool]:

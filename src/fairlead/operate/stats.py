@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from fairlead.ports.store import Store
+from fairlead.records.store import Store
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,12 +19,12 @@ class PoolStats:
 
 async def pool_stats(store: Store) -> list[PoolStats]:
     """Every pool that has jobs or workers, by name."""
-    counts = await store.count_jobs()
-    now = (await store.controls()).now
+    counts = await store.reader.count_jobs()
+    now = (await store.controls.read()).now
     since: dict[str, float] = {}
-    for active in await store.active_lanes():
+    for active in await store.reader.active_lanes():
         since[active.lane.pool] = min(active.since, since.get(active.lane.pool, active.since))
-    live = [worker for worker in await store.workers() if worker.live]
+    live = [worker for worker in await store.workers.all() if worker.live]
     pools = {pool for pool, _ in counts} | {pool for worker in live for pool in worker.info.pools}
     found = []
     for pool in sorted(pools):

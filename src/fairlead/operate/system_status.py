@@ -5,12 +5,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from fairlead.operate.breakers import CLOSED, BreakerStatus, breakers
-from fairlead.operate.pauses import paused
-from fairlead.operate.quarantine import Quarantined, quarantined
-from fairlead.operate.system_status import PoolStats, pool_stats
-from fairlead.operate.submit import pools_of
-from fairlead.operate.wait_times import WaitView, waits, waits_document
 from fairlead.core.insight.diagnosis import (
     GUARDS,
     LATELY,
@@ -27,7 +21,13 @@ from fairlead.core.insight.diagnosis import (
 from fairlead.core.jobs.model import WorkerRecord
 from fairlead.core.jobs.pools import Pool
 from fairlead.core.protection.run_counts import DEPENDENCY
-from fairlead.ports.store import Store
+from fairlead.operate.breakers import CLOSED, BreakerStatus, breakers
+from fairlead.operate.pauses import paused
+from fairlead.operate.quarantine import Quarantined, quarantined
+from fairlead.operate.submit import pools_of
+from fairlead.operate.system_status import PoolStats, pool_stats
+from fairlead.operate.wait_times import WaitView, waits, waits_document
+from fairlead.records.store import Store
 from fairlead.scheduler.leader import ROLE
 
 HISTORY = 3600.0
@@ -48,7 +48,7 @@ async def glance(store: Store) -> SystemStatus:
     """How it looks now, with the newest sample."""
     stats = await pool_stats(store)
     past = await history(store, WINDOW)
-    sample = past[-1] if past and past[-1]["at"] > (await store.controls()).now - NEWEST else None
+    sample = past[-1] if past and past[-1]["at"] > (await store.controls.read()).now - NEWEST else None
     look = await _look(store, stats, past, dict(sample["ended"]) if sample else {})
     return SystemStatus(verdict(look), stats, sample, await waits(store))
 
@@ -57,14 +57,14 @@ async def _look(
     store: Store, stats: Sequence[PoolStats], past: Sequence[Mapping[str, Any]], ended: dict[str, int]
 ) -> Look:
     aims = await pools_of(store)
-    leader = await store.leader(ROLE)
+    leader = await store.leadership.current(ROLE)
     return Look(
         pools=[_pool_look(pool, aims.get(pool.pool)) for pool in stats],
         ended=ended,
         closed=await _closed(store),
         samples=[_sampled(item) for item in past],
-        lost=[_name(worker) for worker in await store.workers() if -LATELY < worker.lease_left <= 0],
-        overdue=(await store.due(1)).overdue or 0.0,
+        lost=[_name(worker) for worker in await store.workers.all() if -LATELY < worker.lease_left <= 0],
+        overdue=(await store.promotion.due(1)).overdue or 0.0,
         is_led=leader is not None and leader.lease_left > 0,
     )
 
@@ -114,7 +114,7 @@ def _breaker(item: BreakerStatus) -> str:
 
 async def history(store: Store, back: float = HISTORY) -> list[dict[str, Any]]:
     """Samples of the last seconds, oldest first."""
-    return [{"at": at, **json.loads(value)} for at, value in await store.samples(back)]
+    return [{"at": at, **json.loads(value)} for at, value in await store.samples.read(back)]
 
 
 def status_document(found: SystemStatus) -> dict[str, Any]:

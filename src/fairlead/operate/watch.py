@@ -5,9 +5,9 @@ import contextlib
 from collections.abc import Iterator
 from typing import Any
 
-from fairlead.operate.system_status import glance, status_document
 from fairlead.errors import StoreError
-from fairlead.ports.store import Store
+from fairlead.operate.system_status import glance, status_document
+from fairlead.records.store import Store
 
 INTERVAL = 2.0
 

@@ -6,9 +6,9 @@ It runs under the leader, and remembers what it told: another leader tells what 
 import time
 from collections.abc import Callable
 
-from fairlead.operate.system_status import glance
 from fairlead.core.insight.alerts import AlertState
-from fairlead.ports.store import Store
+from fairlead.operate.system_status import glance
+from fairlead.records.store import Store
 from fairlead.telemetry.events import AlertCleared, AlertRaised, Telemetry
 
 INTERVAL = 15.0

@@ -12,7 +12,7 @@ import time
 from typing import Any
 
 from fairlead.errors import LeaseLost, StoreUnavailable
-from fairlead.ports.store import Store
+from fairlead.records.store import Store
 from fairlead.telemetry.events import Telemetry
 from fairlead.worker.lease import LeaseClock, boot_time
 from fairlead.worker.service import STOP_GRACE, Worker

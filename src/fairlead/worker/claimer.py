@@ -25,7 +25,7 @@ from fairlead.core.protection.gates import has_gates, limiting, why_closed
 from fairlead.core.protection.limits import LIMIT, Wanted
 from fairlead.errors import StoreError
 from fairlead.handlers.spec import HandlerSpec
-from fairlead.ports.store import Store
+from fairlead.records.store import Store
 from fairlead.telemetry.events import Telemetry
 from fairlead.worker.breakers import Breakers, Permit, TrippingBreakers, spread
 from fairlead.worker.controls import ControlView
@@ -115,7 +115,7 @@ class Claimer:
         self._hinted = False
         self._trips_seen = self._tripping.changes if self._tripping is not None else 0
         began = time.monotonic()
-        found = await self._store.active_lanes()
+        found = await self._store.reader.active_lanes()
         ours = [active for active in found if self._is_ours(active.lane)]
         if ours:
             await self._control_view.refresh()
@@ -134,7 +134,7 @@ class Claimer:
         began = time.monotonic()
         await self._control_view.refresh(CONTROLS_FRESH)
         known = {active.lane.id for active in self.queue.lanes()} | self._view.left_out | self.gate.aside.keys()
-        for active in await self._store.active_lanes(known):
+        for active in await self._store.reader.active_lanes(known):
             self._place(active)
         self._look_back = LATE
         self._view.looked_for_more(began)
@@ -205,13 +205,13 @@ class Claimer:
 
     async def _claim_plain(self, quotas: list[Quota]) -> list[Claim]:
         with self._unanswered.doubting(self._new_lease()) as lease:
-            return await self._store.claim(quotas, lease)
+            return await self._store.jobs.claim(quotas, lease)
 
     async def _claim_limited(self, wanted: list[Wanted], is_alone: bool) -> list[Claim]:
         """Claim under limits; if the store goes away here, what was claimed without limits must not be lost."""
         try:
             with self._unanswered.doubting(self._new_lease()) as lease:
-                answer = await self._store.claim_limited(wanted, self.gate.rules, lease)
+                answer = await self._store.limits.claim(wanted, self.gate.rules, lease)
         except StoreError:
             if is_alone:
                 raise

@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable
 
 from fairlead.core.protection.controls import Controls
-from fairlead.ports.store import Store
+from fairlead.records.store import Store
 from fairlead.worker.periodic import Periodic
 
 EVERY = 15.0  # seconds; whoever changes something gives a hint, which may get lost
@@ -42,7 +42,7 @@ class ControlView:
             return
         self._read_at = began
         try:
-            changed = await self._store.controls(self.known.version)
+            changed = await self._store.controls.read(self.known.version)
         except BaseException:
             self._read_at = 0.0
             raise

@@ -7,7 +7,7 @@ from fairlead.client.wakeups import Waker
 from fairlead.core.jobs.model import Settlement
 from fairlead.core.jobs.settle import is_followed
 from fairlead.core.jobs.states import State
-from fairlead.ports.store import EVERYONE, LIMITS_HINT, SCHEDULED_HINT
+from fairlead.ports.jobs import EVERYONE, LIMITS_HINT, SCHEDULED_HINT
 from fairlead.worker.limits import LimitGate
 
 SOON = 60.0  # seconds; a job that waits longer is found without a hint

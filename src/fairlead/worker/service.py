@@ -17,7 +17,8 @@ from fairlead.core.jobs.pools import POOL, Pools
 from fairlead.core.jobs.workers import DRAINING, RESERVE, is_worn
 from fairlead.errors import LeaseLost, StoreError, StoreUnavailable
 from fairlead.handlers.spec import Registry
-from fairlead.ports.store import CONTROLS_HINT, EVERYONE, HEALTH_HINT, LIMITS_HINT, SCHEDULED_HINT, WORKER_HINT, Store
+from fairlead.ports.jobs import CONTROLS_HINT, EVERYONE, HEALTH_HINT, LIMITS_HINT, SCHEDULED_HINT, WORKER_HINT
+from fairlead.records.store import Store
 from fairlead.telemetry.events import LeaseEnded, Telemetry, WorkerStarted, WorkerStopped, WorkerWorn
 from fairlead.version import __version__
 from fairlead.worker.accounts import Accounts
@@ -132,7 +133,7 @@ class Worker:
         parts = [
             self._work(),
             self._watch(),
-            self._store.listen(self._on_wake),
+            self._store.jobs.listen(self._on_wake),
             *(self._settler.run() for _ in range(ABREAST)),
             *(periodic.run() for periodic in self._repeated),
         ]
@@ -168,10 +169,10 @@ class Worker:
         return False
 
     async def _try_to_register(self) -> None:
-        await self._store.register_types([self._declared[name].job_type() for name in self._declared])
+        await self._store.types.register([self._declared[name].job_type() for name in self._declared])
         await self._health.begin()
         sent_at, lease = boot_time(), self._clock.lease
-        await self._store.register_worker(self.info, lease)
+        await self._store.workers.register(self.info, lease)
         self._clock.renewed(deadline_from(sent_at, lease))
         self._keep(self._clock)
         if self._reserve:
@@ -240,7 +241,7 @@ class Worker:
                 await self._health.flush()
                 await self._report()
                 await self._accounts.flush()
-                await self._store.retire_worker(self.info.id)
+                await self._store.workers.retire(self.info.id)
         self._telemetry.emit(WorkerStopped(self.info.id, released))
 
     async def _abandon(self) -> None:
@@ -284,14 +285,14 @@ class Worker:
     async def _look_for_cancels(self) -> None:
         """Ask which of the jobs in this worker's hands are to be cancelled."""
         if self.slots.taken:
-            self.slots.cancel(await self._store.cancel_requests(self.info.id))
+            self.slots.cancel(await self._store.changes.cancel_requests(self.info.id))
 
     async def _report(self) -> None:
         """Store this worker's figures, now and then also unchanged ones; the answer says what an operator wants."""
         figures, (told, told_at) = self._figures(), self._told
         if figures == told and time.monotonic() < told_at + REPORT_UNCHANGED_EVERY:
             return
-        direction = await self._store.report_worker(self.info.id, figures)
+        direction = await self._store.workers.report(self.info.id, figures)
         self._told = (figures, time.monotonic())
         if direction in DIRECTIONS:
             self.is_dismissed = True

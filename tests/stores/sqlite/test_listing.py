@@ -4,13 +4,14 @@ from collections.abc import AsyncIterator
 
 import apsw
 import pytest
+from fairlead.records.store import Store
 
 from fairlead.core.jobs.model import Ending, JobFilter, Lease, NewJob, Page, Quota, Settlement
 from fairlead.core.jobs.states import FINAL, LIVE, State
 from fairlead.stores.sqlite import listing
 from fairlead.stores.sqlite.connection import query
 from fairlead.stores.sqlite.migrate import apply_missing
-from fairlead.stores.sqlite.store import SqliteStore
+from fairlead.wiring import make_store
 from tests.stores.sqlite.support import LANE, new_jobs
 from tests.stores.sqlite.test_herd import cost
 from tests.support.settling import succeed
@@ -34,50 +35,50 @@ NOTHING = dict.fromkeys(
 
 
 @pytest.fixture
-async def store() -> AsyncIterator[SqliteStore]:
-    opened = SqliteStore("sqlite:///:memory:")
+async def store() -> AsyncIterator[Store]:
+    opened = make_store("sqlite:///:memory:")
     await opened.open()
     yield opened
     await opened.close()
 
 
-async def some_of_each_state(store: SqliteStore) -> dict[str, State]:
+async def some_of_each_state(store: Store) -> dict[str, State]:
     """Two jobs in most states, the finished ones between the live ones."""
     older = await one_of_each_state(store)
-    for held in await store.find_live(JobFilter(states=(State.READY,)), 10):
-        await store.settle([Settlement(held.id, held.hold, State.CANCELLED, 0, 0, Ending.CANCELLED)])
+    for held in await store.reader.find_live(JobFilter(states=(State.READY,)), 10):
+        await store.jobs.settle([Settlement(held.id, held.hold, State.CANCELLED, 0, 0, Ending.CANCELLED)])
         older[held.id] = State.CANCELLED
     return older | await one_of_each_state(store)
 
 
-async def one_of_each_state(store: SqliteStore) -> dict[str, State]:
+async def one_of_each_state(store: Store) -> dict[str, State]:
     """Jobs that nobody has cancelled."""
     jobs = new_jobs(7)
     later = NewJob(jobs[5].id, LANE, "{}", State.SCHEDULED, delay=500.0)
     blocked = NewJob(jobs[6].id, LANE, "{}", State.BLOCKED)
-    await store.enqueue([*jobs[:4], later, blocked])
-    claims = await store.claim([Quota(LANE.id, 4)], LEASE)
-    await store.settle(succeed([claims[0]], [None]))
-    await store.settle([Settlement(claims[1].id, claims[1].hold, State.DEAD, 1, 0, Ending.FAILED)])
-    await store.settle([Settlement(claims[2].id, claims[2].hold, State.RETRYING, 1, 0, Ending.FAILED, 500.0)])
-    await store.enqueue(jobs[4:5])
+    await store.jobs.enqueue([*jobs[:4], later, blocked])
+    claims = await store.jobs.claim([Quota(LANE.id, 4)], LEASE)
+    await store.jobs.settle(succeed([claims[0]], [None]))
+    await store.jobs.settle([Settlement(claims[1].id, claims[1].hold, State.DEAD, 1, 0, Ending.FAILED)])
+    await store.jobs.settle([Settlement(claims[2].id, claims[2].hold, State.RETRYING, 1, 0, Ending.FAILED, 500.0)])
+    await store.jobs.enqueue(jobs[4:5])
     states = (State.SUCCEEDED, State.DEAD, State.RETRYING, State.RUNNING)
     found = {claim.id: state for claim, state in zip(claims, states, strict=True)}
     return found | {jobs[4].id: State.READY, later.id: State.SCHEDULED, blocked.id: State.BLOCKED}
 
 
-async def pages(store: SqliteStore, wanted: JobFilter) -> list[str]:
+async def pages(store: Store, wanted: JobFilter) -> list[str]:
     """All that is listed, two at a time."""
-    page = await store.list_jobs(wanted, 2)
+    page = await store.reader.list_jobs(wanted, 2)
     found = list(page.jobs)
     while page.cursor:
-        page = await store.list_jobs(wanted, 2, page.cursor)
+        page = await store.reader.list_jobs(wanted, 2, page.cursor)
         found += page.jobs
     return [job.id for job in found]
 
 
 @pytest.mark.parametrize("few", [0, 50_000])
-async def test_jobs_are_listed_by_their_states(store: SqliteStore, few: int, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_jobs_are_listed_by_their_states(store: Store, few: int, monkeypatch: pytest.MonkeyPatch) -> None:
     states = await some_of_each_state(store)
     monkeypatch.setattr(listing, "FEW", few)
     monkeypatch.setattr(listing, "FEW_AFTER", few)
@@ -89,14 +90,14 @@ async def test_jobs_are_listed_by_their_states(store: SqliteStore, few: int, mon
         expected = sorted((key for key, state in states.items() if not wanted or state in wanted), reverse=True)
         assert await pages(store, JobFilter(states=wanted)) == expected, wanted
     live = sorted((key for key, state in states.items() if state in LIVE), reverse=True)
-    first = await store.find_live(JobFilter(), 3)
-    rest = await store.find_live(JobFilter(), 100, first[-1].id)
+    first = await store.reader.find_live(JobFilter(), 3)
+    rest = await store.reader.find_live(JobFilter(), 100, first[-1].id)
     assert [held.id for held in first + rest] == live
-    assert sum((await store.count_live(JobFilter())).values()) == len(live)
+    assert sum((await store.reader.count_live(JobFilter())).values()) == len(live)
 
 
-async def test_an_empty_page_ends_the_list(store: SqliteStore) -> None:
-    assert await store.list_jobs(JobFilter(states=(State.RUNNING,)), 10) == Page((), None)
+async def test_an_empty_page_ends_the_list(store: Store) -> None:
+    assert await store.reader.list_jobs(JobFilter(states=(State.RUNNING,)), 10) == Page((), None)
 
 
 @pytest.mark.parametrize("name", ["find_few_live", "list_few_live", "count_live"])

@@ -21,10 +21,10 @@ from fairlead.api.models.settings import (
     backpressure_document,
     budget_document,
 )
-from fairlead.operate import backpressure as admission
-from fairlead.operate import retry_budgets as budgets
 from fairlead.core.protection.backpressure import overload
 from fairlead.core.protection.retry_budget import RetryBudget
+from fairlead.operate import backpressure as admission
+from fairlead.operate import retry_budgets as budgets
 
 router = APIRouter(prefix="/v1", tags=["backpressure"], route_class=Endpoint)
 

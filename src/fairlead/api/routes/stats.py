@@ -13,8 +13,7 @@ from fairlead.api.caller import Overseer
 from fairlead.api.endpoint import Endpoint
 from fairlead.api.models.operate import PoolDocument, Samples, Stats
 from fairlead.api.models.views import Waits
-from fairlead.operate.system_status import history
-from fairlead.operate.system_status import pool_stats
+from fairlead.operate.system_status import history, pool_stats
 from fairlead.operate.wait_times import HOUR, waits, waits_document
 
 router = APIRouter(prefix="/v1/stats", tags=["stats"], route_class=Endpoint)
