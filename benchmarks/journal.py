@@ -6,7 +6,7 @@ from collections import defaultdict
 from functools import lru_cache
 from pathlib import Path
 
-JOURNAL_VARIABLE = "FAIRLEAD_BENCH_JOURNAL"
+JOURNAL_VARIABLE = "BENCH_JOURNAL"
 
 
 def note(label: str, *values: float) -> None:

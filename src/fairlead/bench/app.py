@@ -14,7 +14,7 @@ from fairlead.client.handler import Handler
 from fairlead.core.retry import Retry
 from fairlead.handlers.context import Context
 
-COUNTERS_VARIABLE = "FAIRLEAD_BENCH_COUNTERS"
+COUNTERS_VARIABLE = "BENCH_COUNTERS"
 COUNTER_SIZE = 8
 FAIL_EVERY = 20
 KINDS = ("result", "none", "await", "thread", "flaky")
