@@ -10,8 +10,8 @@ committed meanwhile, and is replaced only by a compare-and-swap on the job id ju
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from fairlead.core.model import Enqueued, NewJob, Unique
-from fairlead.core.unique import answers, split_repeats
+from fairlead.core.jobs.idempotency import answers, split_repeats
+from fairlead.core.jobs.model import Enqueued, NewJob, Unique
 from fairlead.errors import StoreUnavailable
 from fairlead.ports.database import Run, RunEach, Script
 

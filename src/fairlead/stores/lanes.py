@@ -7,7 +7,7 @@ when they are many; whoever submits to one makes sure each time that it is there
 import threading
 from collections.abc import Iterable
 
-from fairlead.core.model import Lane, NewJob
+from fairlead.core.jobs.model import Lane, NewJob
 from fairlead.ports.database import RunEach, Script
 from fairlead.stores import rows
 

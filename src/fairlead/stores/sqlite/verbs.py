@@ -16,10 +16,10 @@ from typing import Any, NamedTuple, TypeVar, cast
 import apsw
 from pydantic_core import from_json, to_json
 
-from fairlead.core.model import Enqueued, Lane, Lease, NewJob, Quota, Settlement
+from fairlead.core.jobs.model import Enqueued, Lane, Lease, NewJob, Quota, Settlement
+from fairlead.core.jobs.settle import is_followed
+from fairlead.core.jobs.states import FINAL
 from fairlead.core.plain import PlainBatch
-from fairlead.core.settle import is_followed
-from fairlead.core.states import FINAL
 from fairlead.ports.database import Run, RunEach, Script, Settle, Statement
 from fairlead.stores import rows
 from fairlead.stores.enqueue import enqueue_script
