@@ -11,8 +11,6 @@ from rich.text import Text
 from fairlead.cli.loading import Database, Json, load_app, opened, settings_for
 from fairlead.cli.output import cell, plain, show, show_json, table
 from fairlead.config import Settings
-from fairlead.control.submit import pools_of, registered_type
-from fairlead.control.terms import new_terms
 from fairlead.core.controls import Controls
 from fairlead.core.durations import seconds, words
 from fairlead.core.failure import FailureClass, Policies
@@ -20,6 +18,8 @@ from fairlead.core.pools import Pools
 from fairlead.core.preview import Step, timeline
 from fairlead.core.retry import Retry
 from fairlead.core.terms import TypeTerms, terms_in
+from fairlead.operate.job_terms import new_terms
+from fairlead.operate.submit import pools_of, registered_type
 
 WIDTH = 48
 MOST_STEPS = 20

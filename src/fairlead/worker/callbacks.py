@@ -9,7 +9,6 @@ import time
 from typing import TYPE_CHECKING
 
 from fairlead.config import Settings
-from fairlead.control.callbacks import disable_gone
 from fairlead.core.breaker import Breaker
 from fairlead.core.callback import POOL, TYPE, VERSION, Delivered, Endpoint, Reply, judge
 from fairlead.core.failure import FailureClass
@@ -19,6 +18,7 @@ from fairlead.core.webhook import signed_headers
 from fairlead.errors import CallbackFailed, DeadLetter, Discard, EgressRefused, StoreError
 from fairlead.handlers.context import Context
 from fairlead.handlers.spec import HandlerSpec, Registry, declare
+from fairlead.operate.callbacks import disable_gone
 from fairlead.ports.store import Store
 
 if TYPE_CHECKING:

@@ -7,8 +7,6 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, StringConstraints
 
 from fairlead.api.models.common import Incoming, Name, Outgoing, Text
-from fairlead.control.keys import LONGEST_LIFE
-from fairlead.control.pauses import Paused
 from fairlead.core.apikey import LEAST_RATE, MOST_NAME, MOST_RATE, ApiKey, Grant
 from fairlead.core.audit import AuditEntry
 from fairlead.core.failure import FailureClass, Policies
@@ -17,6 +15,8 @@ from fairlead.core.preview import timeline
 from fairlead.core.terms import TypeTerms
 from fairlead.core.verdict import Level
 from fairlead.core.workers import DRAINING, RESERVE, reserved
+from fairlead.operate.api_keys import LONGEST_LIFE
+from fairlead.operate.pauses import Paused
 
 MOST_STEPS = 20
 OR_BY_POOL = "Where the type declares nothing, as its pool is set now."
