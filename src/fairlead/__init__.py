@@ -6,7 +6,6 @@ from fairlead.client.http import HTTPClient
 from fairlead.client.http_blocking import BlockingHTTPClient
 from fairlead.client.job import Job
 from fairlead.client.verify import verify_callback
-from fairlead.control.cancel import CancelCounts
 from fairlead.core.insight.explain import Explanation
 from fairlead.core.insight.timeline import Moment
 from fairlead.core.jobs.failure import FailureClass
@@ -59,6 +58,7 @@ from fairlead.errors import (
     UnsafePayload,
 )
 from fairlead.handlers.context import Context
+from fairlead.operate.cancel_jobs import CancelCounts
 from fairlead.version import __version__
 
 __all__ = [

@@ -9,7 +9,6 @@ import time
 from typing import TYPE_CHECKING
 
 from fairlead.config import Settings
-from fairlead.control.callbacks import disable_gone
 from fairlead.core.jobs.failure import FailureClass
 from fairlead.core.jobs.retry import Retry
 from fairlead.core.protection.breaker import Breaker
@@ -19,6 +18,7 @@ from fairlead.core.web.signatures import signed_headers
 from fairlead.errors import CallbackFailed, DeadLetter, Discard, EgressRefused, StoreError
 from fairlead.handlers.context import Context
 from fairlead.handlers.spec import HandlerSpec, Registry, declare
+from fairlead.operate.callbacks import disable_gone
 from fairlead.ports.store import Store
 
 if TYPE_CHECKING:
