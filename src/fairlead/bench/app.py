@@ -11,7 +11,7 @@ from typing import Any
 
 from fairlead.app import App
 from fairlead.client.handler import Handler
-from fairlead.core.retry import Retry
+from fairlead.core.jobs.retry import Retry
 from fairlead.handlers.context import Context
 
 COUNTERS_VARIABLE = "BENCH_COUNTERS"

@@ -14,10 +14,10 @@ from fairlead.bench.app import BenchApp, calls
 from fairlead.bench.report import Report, describe, percentiles
 from fairlead.bench.scratch import Scratch
 from fairlead.bench.workers import APP, command, stop
-from fairlead.control.audit import Operator
-from fairlead.control.keys import create_key
-from fairlead.core.apikey import MOST_RATE, Grant
+from fairlead.core.web.api_keys import MOST_RATE, Grant
 from fairlead.errors import StoreUnavailable
+from fairlead.operate.api_keys import create_key
+from fairlead.operate.audit import Operator
 
 START_SECONDS = 30.0
 ADDRESS = re.compile(rb"serves (http://\S+)/v1")

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import IO
 
 from fairlead.bench.app import COUNTERS_VARIABLE, BenchApp, count_runs
-from fairlead.core.states import LIVE
+from fairlead.core.jobs.states import LIVE
 from fairlead.errors import StoreUnavailable
 
 APP = "fairlead.bench.app:app"
