@@ -17,7 +17,7 @@ from fairlead.core.durations import words
 from fairlead.core.fairness.entitlement import entitled, jain
 from fairlead.core.fairness.tenancy import TENANT, Tenant
 from fairlead.core.protection.controls import Change
-from fairlead.ports.store import Store
+from fairlead.records.store import Store
 
 WARM_UP = 5.0
 SPARE = 1.5  # times the jobs that a tenant can get done; the others are left over
@@ -86,7 +86,7 @@ async def _measure(
     try:
         async with BenchApp(url, len(durations)) as app:
             store = await app.store()
-            await store.change_controls([Change(TENANT, one.tenant.name, one.tenant.to_value()) for one in parties])
+            await store.controls.change([Change(TENANT, one.tenant.name, one.tenant.to_value()) for one in parties])
             await _supply(app, parties, durations, (WARM_UP + seconds) * processes * concurrency)
             async with running_workers(url, processes, concurrency, len(durations)):
                 await asyncio.sleep(WARM_UP + seconds)
@@ -107,7 +107,7 @@ async def _supply(app: BenchApp, parties: list[Party], durations: Sequence[float
 
 
 async def _waiting(store: Store) -> set[str]:
-    return {active.lane.tenant for active in await store.active_lanes()}
+    return {active.lane.tenant for active in await store.reader.active_lanes()}
 
 
 def _runs(database: Database) -> Runs:

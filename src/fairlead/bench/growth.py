@@ -21,7 +21,7 @@ from fairlead.core.jobs.settle import succeed
 from fairlead.handlers.options import Options
 from fairlead.operate.audit import Operator, whoami
 from fairlead.operate.limits import set_limit
-from fairlead.ports.store import Store
+from fairlead.records.store import Store
 from fairlead.worker.accounts import Accounts
 from fairlead.worker.claimer import Claimer
 
@@ -218,7 +218,7 @@ async def _work(store: Store, claimer: Claimer, field: Field, rounds: int, meter
         began = _instant(meter)
         claims = await claimer.take(BATCH)
         claimed = _instant(meter)
-        settled = await store.settle(succeed(claims, repeat(None)))
+        settled = await store.jobs.settle(succeed(claims, repeat(None)))
         claimer.tally.ended([(claim.lane, JOB_SECONDS) for claim in claims])
         ended = _instant(meter)
         found.append(

@@ -59,10 +59,10 @@ class Cycle:
 
     async def _once(self) -> int:
         store = await self._app.store()
-        await store.enqueue(self._app.noop_jobs(self._calls))
+        await store.jobs.enqueue(self._app.noop_jobs(self._calls))
         claims = await self._claimer.take(self._batch)
         decided = [settle(claim, Outcome(Ending.SUCCEEDED), Retry(), self._random) for claim in claims]
-        return len(await store.settle(decided))
+        return len(await store.jobs.settle(decided))
 
 
 @contextmanager

@@ -19,8 +19,8 @@ from fairlead.core.jobs.model import Claim, Lease, NewJob, Settlement
 from fairlead.core.jobs.settle import succeed
 from fairlead.handlers.options import Options, new_jobs
 from fairlead.handlers.spec import HandlerSpec
-from fairlead.stores import rows
-from fairlead.stores.enqueue import job_row
+from fairlead.records import rows
+from fairlead.records.enqueue import job_row
 from fairlead.worker.runner import Runner
 
 BATCH = 1000

@@ -11,7 +11,7 @@ from fairlead.bench.report import Report, describe, share
 from fairlead.bench.supply import BATCH, LOOK_EVERY, Mix
 from fairlead.bench.workers import running_workers
 from fairlead.client.handler import Handler
-from fairlead.ports.store import Store
+from fairlead.records.store import Store
 
 NOTES = [
     "jobs_per_s: jobs of the healthy type divided by the time from their first claim to their last settlement, by the "
@@ -72,7 +72,7 @@ async def _submit(handler: Handler[..., Any], jobs: int, mix: Mix) -> None:
 
 async def _until_done(store: Store, database: Database, type_: str) -> None:
     """Wait until no job of the type is live; the looks are rare and cheap while there is a backlog."""
-    while any(active.lane.type == type_ for active in await store.active_lanes()):  # noqa: ASYNC110
+    while any(active.lane.type == type_ for active in await store.reader.active_lanes()):  # noqa: ASYNC110
         await asyncio.sleep(LOOK_EVERY)
     while (await asyncio.to_thread(database.rows, "live_of", type=type_))[0][0]:  # noqa: ASYNC110
         await asyncio.sleep(LOOK_EVERY / 5)

@@ -32,7 +32,7 @@ async def describe(url: str, **choices: Any) -> dict[str, Any]:
     store = make_store(url)
     await store.open()
     try:
-        facts = await store.facts()
+        facts = await store.jobs.facts()
     finally:
         await store.close()
     return {**_store_facts(url, facts), **machine(), **choices}

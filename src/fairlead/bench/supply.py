@@ -8,7 +8,7 @@ from typing import Any
 from fairlead.bench.app import BenchApp
 from fairlead.bench.database import Database
 from fairlead.client.handler import Handler
-from fairlead.ports.store import Store
+from fairlead.records.store import Store
 
 BATCH = 1000
 LOOK_EVERY = 0.25
@@ -57,7 +57,7 @@ async def submit(app: BenchApp, mix: Mix, jobs: int) -> None:
 
 async def until_done(store: Store, database: Database) -> None:
     """Wait until no job is live; the looks are rare and cheap while there is a backlog."""
-    while await store.active_lanes():  # noqa: ASYNC110
+    while await store.reader.active_lanes():  # noqa: ASYNC110
         await asyncio.sleep(LOOK_EVERY)
     while (await asyncio.to_thread(database.rows, "live"))[0][0]:  # noqa: ASYNC110
         await asyncio.sleep(LOOK_EVERY / 5)

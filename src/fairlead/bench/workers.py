@@ -12,7 +12,7 @@ from fairlead.bench.counters import FOLDER_VARIABLE
 from fairlead.cli.run import child_command
 from fairlead.config import load_settings
 from fairlead.errors import StoreUnavailable
-from fairlead.ports.store import Store
+from fairlead.records.store import Store
 from fairlead.scheduler.host import hosted_services
 from fairlead.telemetry.events import Telemetry
 from fairlead.wiring import make_lease_book, make_store
@@ -62,7 +62,7 @@ def resident_megabytes(pids: list[int]) -> float | None:
 async def _registered(store: Store, processes: int) -> list[int]:
     with contextlib.suppress(TimeoutError):
         async with asyncio.timeout(START_SECONDS):
-            while len(workers := await store.workers()) < processes:  # noqa: ASYNC110
+            while len(workers := await store.workers.all()) < processes:  # noqa: ASYNC110
                 await asyncio.sleep(0.02)
             return [worker.info.pid for worker in workers]
     raise StoreUnavailable(f"no {processes} workers were registered within {START_SECONDS:.0f} s; see their log above")
