@@ -12,9 +12,9 @@ from fairlead.operate.audit import Operator
 from fairlead.operate.key_cache import FRESH, KeyCache
 from fairlead.records.store import Store
 from fairlead.wiring import make_store
+from tests.support.doubles import store_of
 
 WHO = Operator("tests")
-from tests.support.doubles import store_of
 
 
 class Counting:
