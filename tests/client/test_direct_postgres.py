@@ -11,8 +11,8 @@ import pytest
 from fairlead.client import direct
 from fairlead.core.jobs.model import Enqueued
 from fairlead.errors import StoreUnavailable
-from fairlead.records.store import Store
 from fairlead.stores.postgres import blocking
+from fairlead.stores.postgres.store import PostgresStore
 from fairlead.wiring import make_store
 from tests.client.program import LONG, Program, stay_fresh
 
@@ -134,8 +134,8 @@ async def test_a_closed_store_says_so_and_can_be_opened_again(postgres_url: str)
     await store.open()
     await store.close()
     with pytest.raises(StoreUnavailable, match="closed"):
-        cast(Store, store.jobs)._own_thread.run("notify", {"pool": "short"})
+        cast(PostgresStore, store.jobs)._own_thread.run("notify", {"pool": "short"})
     store.jobs.wake_now(["short"])
     await store.open()
-    cast(Store, store.jobs)._own_thread.run("notify", {"pool": "short"})
+    cast(PostgresStore, store.jobs)._own_thread.run("notify", {"pool": "short"})
     await store.close()

@@ -9,6 +9,7 @@ import pytest
 
 from fairlead.errors import StoreUnavailable
 from fairlead.records.store import Store
+from fairlead.stores.postgres.store import PostgresStore
 from fairlead.wiring import make_store
 
 pytestmark = pytest.mark.postgres
@@ -27,7 +28,7 @@ async def store(postgres_url: str) -> AsyncIterator[Store]:
 
 def pool_of(store: Store) -> Any:
     """The store's pool of connections."""
-    return cast(Store, store.jobs)._pool
+    return cast(PostgresStore, store.jobs)._pool
 
 
 class Deaf:

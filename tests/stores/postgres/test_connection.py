@@ -13,6 +13,7 @@ from fairlead.errors import StoreError, StoreRefused, StoreUnavailable
 from fairlead.records.store import Store
 from fairlead.stores.postgres import connection as connections
 from fairlead.stores.postgres.connection import POOL_SIZE, explain
+from fairlead.stores.postgres.store import PostgresStore
 from fairlead.wiring import make_store
 
 pytestmark = pytest.mark.postgres
@@ -20,7 +21,7 @@ pytestmark = pytest.mark.postgres
 
 def lent(store: Store) -> AbstractAsyncContextManager[psycopg.AsyncConnection[Any]]:
     """A connection of the store's pool."""
-    return cast(Store, store.jobs)._connection()
+    return cast(PostgresStore, store.jobs)._connection()
 
 
 async def test_statements_are_not_compiled(postgres_url: str) -> None:

@@ -12,11 +12,11 @@ import apsw
 import pytest
 
 from fairlead.errors import ConfigError, SchemaMismatch, StoreRefused, StoreUnavailable
-from fairlead.records.store import Store
 from fairlead.stores.sqlite import address as addresses
 from fairlead.stores.sqlite.address import Address, parse, require_local
 from fairlead.stores.sqlite.connection import require_library
 from fairlead.stores.sqlite.migrate import migrate
+from fairlead.stores.sqlite.store import SqliteStore
 from fairlead.wiring import make_store
 from tests.stores.sqlite.support import new_jobs
 from tests.support.migrations import ALL
@@ -123,11 +123,13 @@ async def test_a_full_disk_stores_nothing_and_heals(tmp_path: Path) -> None:
     await migrate(url)
     store = make_store(url)
     await store.open()
-    await cast(Store, store.jobs)._database.run(lambda connection, now: connection.pragma("max_page_count", 40))
+    await cast(SqliteStore, store.jobs)._database.run(lambda connection, now: connection.pragma("max_page_count", 40))
     with pytest.raises(StoreUnavailable, match="free some space"):
         await store.jobs.enqueue(new_jobs(100, payload='"' + "x" * 5000 + '"'))
     assert await store.reader.count_jobs() == {}
-    await cast(Store, store.jobs)._database.run(lambda connection, now: connection.pragma("max_page_count", 100_000))
+    await cast(SqliteStore, store.jobs)._database.run(
+        lambda connection, now: connection.pragma("max_page_count", 100_000)
+    )
     await store.jobs.enqueue(new_jobs(100, payload='"' + "x" * 5000 + '"'))
     assert await store.reader.count_jobs() == {("short", "ready"): 100}
     await store.close()

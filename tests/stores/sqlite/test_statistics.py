@@ -10,6 +10,7 @@ import pytest
 from fairlead.records.store import Store
 from fairlead.stores.sqlite.database import Database
 from fairlead.stores.sqlite.statistics import TABLES
+from fairlead.stores.sqlite.store import SqliteStore
 from fairlead.wiring import make_store
 from tests.stores.sqlite.support import new_jobs
 from tests.stores.sqlite.test_statements import HOT, walks
@@ -39,7 +40,7 @@ def walking(connection: apsw.Connection, now: float) -> dict[str, list[str]]:
 
 
 def database_of(store: Store) -> Database:
-    return cast(Store, store.jobs)._database
+    return cast(SqliteStore, store.jobs)._database
 
 
 @pytest.fixture

@@ -16,6 +16,7 @@ from fairlead.stores.sqlite import store as store_module
 from fairlead.stores.sqlite import verbs
 from fairlead.stores.sqlite.leasebook import SqliteLeaseBook
 from fairlead.stores.sqlite.migrate import migrate
+from fairlead.stores.sqlite.store import SqliteStore
 from fairlead.wiring import make_store
 from tests.stores.sqlite.support import LANE, new_jobs
 from tests.support.migrations import ALL
@@ -57,7 +58,7 @@ async def claim_one(store: Store, lease: float = 30) -> tuple[str, Settlement]:
 
 async def test_leases_follow_the_clock(store: Store, clock: Clock) -> None:
     worker, _ = await claim_one(store, lease=30)
-    book = cast(Store, store.jobs).lease_book()
+    book = cast(SqliteStore, store.jobs).lease_book()
     clock.now += 29
     assert await asyncio.to_thread(book.renew, [worker], 30) == {worker}
     clock.now += 29
@@ -72,7 +73,7 @@ async def test_leases_follow_the_clock(store: Store, clock: Clock) -> None:
 async def test_expiring_a_lease_makes_its_jobs_lost(store: Store) -> None:
     worker, settlement = await claim_one(store)
     assert await store.jobs.settle([settlement], expired_only=True) == set()
-    book = cast(Store, store.jobs).lease_book()
+    book = cast(SqliteStore, store.jobs).lease_book()
     await asyncio.to_thread(book.expire, [worker])
     await asyncio.to_thread(book.close)
     assert await store.jobs.settle([settlement], expired_only=True) == {settlement.id}
@@ -204,5 +205,5 @@ async def test_a_key_that_was_taken_again_after_the_look_stays(store: Store, clo
     free = await store.jobs.ask("forgettable", limit=10)
     assert [row[2] for row in free] == [keyed[0].id]
     await store.jobs.enqueue(keyed[1:])
-    await cast(Store, store.jobs)._database.run(verbs.forget_keys(free))
+    await cast(SqliteStore, store.jobs)._database.run(verbs.forget_keys(free))
     assert (await store.jobs.enqueue([replace(new_jobs(1)[0], unique=keyed[0].unique)]))[0].id == keyed[1].id
