@@ -35,8 +35,7 @@ from fairlead.errors import ConfigError
 from fairlead.handlers.context import Context
 from fairlead.handlers.recurring import Terms, handler_schedule
 from fairlead.handlers.spec import Classes, Registry, Upgrade, class_table, declare
-from fairlead.operate import cancel_jobs as cancelling
-from fairlead.operate import dead_letters
+from fairlead.operate import cancel_jobs, dead_letters
 from fairlead.operate.audit import Operator, whoami
 from fairlead.operate.cancel_jobs import CancelCounts
 from fairlead.records.store import Store
@@ -288,7 +287,7 @@ class App:
 
         Returns `cancelled`, or `running` where the worker was asked. IllegalMove if the job has ended.
         """
-        return await cancelling.cancel_one(await self.store(), job_id, Operator(actor or whoami(), reason), grace)
+        return await cancel_jobs.cancel_one(await self.store(), job_id, Operator(actor or whoami(), reason), grace)
 
     async def cancel_many(
         self,
@@ -308,7 +307,7 @@ class App:
         if wanted == JobFilter():
             raise ConfigError("say which jobs to cancel: a type, a tenant, a pool ...; states=tuple(State) means all")
         operator = Operator(actor or whoami(), reason)
-        return await cancelling.cancel_many(await self.store(), wanted, operator, grace)
+        return await cancel_jobs.cancel_many(await self.store(), wanted, operator, grace)
 
     async def dead_groups(
         self,

@@ -6,7 +6,6 @@ from typing import Any
 
 import httpx2
 import pytest
-from fairlead.records.store import Store
 
 from fairlead import App, Retry
 from fairlead.api import create_app
@@ -14,6 +13,7 @@ from fairlead.core.jobs.model import Lane, Priority
 from fairlead.core.jobs.states import State
 from fairlead.operate.api_keys import create_key
 from fairlead.operate.audit import Operator
+from fairlead.records.store import Store
 from tests.contract.making import claim, failed, new_lease
 
 MEMORY = "sqlite:///:memory:"

@@ -8,13 +8,13 @@ from typing import Any
 
 import psycopg
 import pytest
-from fairlead.records.store import Store
 
 import fairlead
 from fairlead.client import admission
 from fairlead.core.protection.backpressure import overload
 from fairlead.operate.audit import Operator
 from fairlead.operate.backpressure import bounds, set_depth, set_overload, set_rate
+from fairlead.records.store import Store
 from fairlead.scheduler.sample import Sampler
 
 ADA = Operator("ada", "a flood")
@@ -42,7 +42,7 @@ async def test_without_bounds_everything_is_accepted(store_url: str) -> None:
     async with app:
         for job in await mail.enqueue_many([{}] * 1500):
             assert (job.shed, job.deferred) == (False, None)
-        assert await (await app.store()).admissions() == {}
+        assert await (await app.store()).backpressure.admissions() == {}
 
 
 async def test_what_goes_beyond_a_tenants_depth_is_refused_whole(store_url: str) -> None:

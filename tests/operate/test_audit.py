@@ -5,10 +5,10 @@ import asyncio
 import apsw
 import psycopg
 import pytest
-from fairlead.records.store import Store
 
 from fairlead.core.insight.audit import AuditNote
 from fairlead.operate.audit import PAGE, verify_chain, whoami
+from fairlead.records.store import Store
 from fairlead.wiring import make_store
 
 FORGERY = """

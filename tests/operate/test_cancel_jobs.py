@@ -4,18 +4,19 @@ import json
 from collections.abc import AsyncIterator
 
 import pytest
-from fairlead.ports.jobs import WORKER_HINT
-from fairlead.records.store import Store
 
 from fairlead.core.jobs.cancel import Cancelled
 from fairlead.core.jobs.ids import make_ids
 from fairlead.core.jobs.model import Held, JobFilter
 from fairlead.core.jobs.states import State
 from fairlead.errors import ConfigError, IllegalMove, JobNotFound, StoreUnavailable
-from fairlead.operate import cancel_jobs as cancel
+from fairlead.operate import cancel_jobs
 from fairlead.operate.audit import Operator
+from fairlead.ports.jobs import WORKER_HINT
+from fairlead.records.store import Store
 from fairlead.wiring import make_store
 from tests.contract.making import LANE, claim, claim_one, done, failed, new_job, new_jobs, new_lease, state_of
+from tests.support.doubles import store_of
 
 ANN = Operator("ann", "wrong batch")
 REPORT = LANE._replace(type="report")
@@ -32,14 +33,14 @@ async def store(store_url: str) -> AsyncIterator[Store]:
 
 
 async def test_all_that_fit_are_cancelled_in_batches(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cancel, "BATCH", 4)
+    monkeypatch.setattr(cancel_jobs, "BATCH", 4)
     mails, reports = new_jobs(9), new_jobs(3, REPORT)
     await store.jobs.enqueue([*mails, *reports])
     running = await claim(store, new_lease(), 2)
-    assert await cancel.count(store, JobFilter(type="mail")) == {State.READY: 7, State.RUNNING: 2}
+    assert await cancel_jobs.count(store, JobFilter(type="mail")) == {State.READY: 7, State.RUNNING: 2}
     steps: list[int] = []
-    counts = await cancel.cancel_many(store, JobFilter(type="mail"), ANN, progress=steps.append)
-    assert counts == cancel.CancelCounts(7, 2)
+    counts = await cancel_jobs.cancel_many(store, JobFilter(type="mail"), ANN, progress=steps.append)
+    assert counts == cancel_jobs.CancelCounts(7, 2)
     assert steps == [4, 4, 1]
     assert await store.reader.count_live(JobFilter()) == {State.READY: 3, State.RUNNING: 2}
     assert len(await store.changes.cancel_requests(running[0].lease.owner)) == 2
@@ -53,7 +54,7 @@ async def test_all_that_fit_are_cancelled_in_batches(store: Store, monkeypatch: 
 async def test_a_limit_takes_the_newest(store: Store) -> None:
     jobs = new_jobs(5)
     await store.jobs.enqueue(jobs)
-    assert await cancel.cancel_many(store, JobFilter(type="mail"), ANN, most=2) == cancel.CancelCounts(2, 0)
+    assert await cancel_jobs.cancel_many(store, JobFilter(type="mail"), ANN, most=2) == cancel_jobs.CancelCounts(2, 0)
     states = [await state_of(store, job.id) for job in jobs]
     assert states == [State.READY] * 3 + [State.CANCELLED] * 2
 
@@ -62,10 +63,10 @@ async def test_only_the_states_that_were_asked_for(store: Store) -> None:
     scheduled = new_job(delay=600)
     await store.jobs.enqueue([*new_jobs(2), scheduled])
     wanted = JobFilter(states=(State.SCHEDULED, State.DEAD))
-    assert await cancel.cancel_many(store, wanted, ANN) == cancel.CancelCounts(1, 0)
+    assert await cancel_jobs.cancel_many(store, wanted, ANN) == cancel_jobs.CancelCounts(1, 0)
     assert await store.reader.count_live(JobFilter()) == {State.READY: 2}
     with pytest.raises(ConfigError, match="have ended"):
-        await cancel.cancel_many(store, JobFilter(states=(State.DEAD,)), ANN)
+        await cancel_jobs.cancel_many(store, JobFilter(states=(State.DEAD,)), ANN)
 
 
 async def test_by_ids_each_gets_its_answer(store: Store) -> None:
@@ -78,7 +79,7 @@ async def test_by_ids_each_gets_its_answer(store: Store) -> None:
     await store.jobs.settle([failed(await claim_one(store, new_lease()), permanent=True)])
     await store.jobs.enqueue([waiting])
     ids = [waiting.id, running.id, waiting.id, finished.id, dead.id, UNKNOWN, "nonsense"]
-    report = await cancel.cancel_ids(store, ids, ANN)
+    report = await cancel_jobs.cancel_ids(store, ids, ANN)
     assert (report.cancelled, report.asked) == ([waiting.id], [run.id])
     assert {job_id: type(error) for job_id, error in report.refused.items()} == {
         finished.id: IllegalMove, dead.id: IllegalMove, UNKNOWN: JobNotFound, "nonsense": JobNotFound,
@@ -87,18 +88,11 @@ async def test_by_ids_each_gets_its_answer(store: Store) -> None:
 
 
 class Overtaken:
-    """A store in which somebody claims each job just after it was looked at."""
+    """Reads jobs of a store in which somebody claims each job just after it was looked at."""
 
     def __init__(self, store: Store, times: int) -> None:
         self._store = store
         self._times = times
-        self.hints: list[str] = []
-
-    def __getattr__(self, name: str) -> object:
-        return getattr(self._store, name)
-
-    async def wake(self, hints: set[str]) -> None:
-        self.hints += hints
 
     async def held(self, ids: list[str]) -> list[Held]:
         found = await self._store.reader.held(ids)
@@ -116,22 +110,33 @@ class Overtaken:
             await claim(self._store, new_lease())
 
 
-async def test_a_job_that_is_claimed_meanwhile_is_asked(store: Store) -> None:
+def overtaken(store: Store, times: int) -> Store:
+    """The store, with somebody who is quicker as often as this."""
+    return store_of(jobs=store.jobs, changes=store.changes, reader=Overtaken(store, times))
+
+
+async def _note(hints: list[str], names: set[str]) -> None:
+    hints += names
+
+
+async def test_a_job_that_is_claimed_meanwhile_is_asked(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     job = new_job()
     await store.jobs.enqueue([job])
-    overtaken = Overtaken(store, 1)
-    assert await cancel.cancel_one(overtaken, job.id, ANN) is State.RUNNING  # type: ignore[arg-type]
+    hints: list[str] = []
+    monkeypatch.setattr(store.jobs, "wake", lambda names: _note(hints, names))
+    seen = overtaken(store, 1)
+    assert await cancel_jobs.cancel_one(seen, job.id, ANN) is State.RUNNING
     (held,) = await store.reader.held([job.id])
     assert held.cancel is not None
-    assert overtaken.hints == [f"{WORKER_HINT}{held.hold.owner}"]
+    assert hints == [f"{WORKER_HINT}{held.hold.owner}"]
 
 
 async def test_a_job_that_left_the_states_asked_for_is_left_alone(store: Store) -> None:
     job = new_job()
     await store.jobs.enqueue([job])
     wanted = JobFilter(states=(State.READY,))
-    counts = await cancel.cancel_many(Overtaken(store, 1), wanted, ANN)  # type: ignore[arg-type]
-    assert counts == cancel.CancelCounts(0, 0)
+    counts = await cancel_jobs.cancel_many(overtaken(store, 1), wanted, ANN)
+    assert counts == cancel_jobs.CancelCounts(0, 0)
     (held,) = await store.reader.held([job.id])
     assert (held.hold.state, held.cancel) == (State.RUNNING, None)
 
@@ -140,9 +145,9 @@ async def test_a_job_that_never_keeps_still_ends_in_an_error(store: Store, monke
     async def overtaken(*_: object) -> Cancelled:
         return Cancelled(frozenset(), frozenset())
 
-    monkeypatch.setattr(cancel, "PAUSE", 0.0)
+    monkeypatch.setattr(cancel_jobs, "PAUSE", 0.0)
     job = new_job()
     await store.jobs.enqueue([job])
     monkeypatch.setattr(store.changes, "cancel", overtaken)
     with pytest.raises(StoreUnavailable, match="changed 20 times"):
-        await cancel.cancel_one(store, job.id, ANN)
+        await cancel_jobs.cancel_one(store, job.id, ANN)

@@ -5,7 +5,6 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
-from fairlead.records.store import Store
 
 from fairlead import (
     App,
@@ -25,6 +24,7 @@ from fairlead.errors import ConfigError
 from fairlead.operate import dead_letters
 from fairlead.operate.audit import Operator, verify_chain
 from fairlead.operate.staged_replay import Pace, replay_in_stages
+from fairlead.records.store import Store
 
 ANN = Operator("ann@desk", "the bank is back")
 (UNKNOWN,) = make_ids(1, 0.0)

@@ -5,13 +5,14 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
-from fairlead.records.store import Store
 
 from fairlead.errors import StoreUnavailable
 from fairlead.operate.api_keys import create_key, revoke_key
 from fairlead.operate.audit import Operator
 from fairlead.operate.key_cache import FRESH, KeyCache
+from fairlead.records.store import Store
 from fairlead.wiring import make_store
+from tests.support.doubles import store_of
 
 WHO = Operator("tests")
 
@@ -24,7 +25,7 @@ class Counting:
         self.questions: list[list[str]] = []
         self.away = False
 
-    async def read_keys(self, ids: list[str]) -> Any:
+    async def read(self, ids: list[str]) -> Any:
         """The keys."""
         self.questions.append(ids)
         await asyncio.sleep(0)
@@ -32,7 +33,7 @@ class Counting:
             raise StoreUnavailable("away")
         return await self._store.api_keys.read(ids)
 
-    async def touch_keys(self, uses: dict[str, float]) -> None:
+    async def touch(self, uses: dict[str, float]) -> None:
         """When they were used."""
         await self._store.api_keys.touch(uses)
 
@@ -44,7 +45,7 @@ class Desk:
         self.store = store
         self.now = 100.0
         self.counting = Counting(store)
-        self.book = KeyCache(self.counting, lambda: self.now)  # type: ignore[arg-type]
+        self.book = KeyCache(store_of(api_keys=self.counting), lambda: self.now)
 
 
 @pytest.fixture

@@ -1,7 +1,6 @@
 """Tenants and pools as operators set them, and the shares they read."""
 
 import pytest
-from fairlead.records.store import Store
 
 import fairlead
 from fairlead.core.fairness.ledger import Delivery, Entry
@@ -10,6 +9,7 @@ from fairlead.core.protection.controls import Controls
 from fairlead.errors import ConfigError
 from fairlead.operate import pools, tenants
 from fairlead.operate.audit import Operator
+from fairlead.records.store import Store
 
 ADA = Operator("ada", "a contract")
 

@@ -1,7 +1,6 @@
 """The keeper of the ledger: what was due, of what was delivered."""
 
 import pytest
-from fairlead.records.store import Store
 
 from fairlead.core.fairness.ledger import Delivery
 from fairlead.core.fairness.tenancy import TENANT
@@ -9,6 +8,7 @@ from fairlead.core.jobs.model import Lane, Priority
 from fairlead.core.protection.controls import Change
 from fairlead.operate.audit import Operator
 from fairlead.operate.pauses import pause
+from fairlead.records.store import Store
 from fairlead.scheduler.ledger import LedgerKeeper
 from fairlead.wiring import make_store
 from tests.contract.making import new_jobs

@@ -3,10 +3,6 @@
 import json
 from typing import Any
 
-from fairlead.records.callbacks import endpoint_of
-from fairlead.records.rows import attempt_of
-from fairlead.records.schedules import _fire_record, schedule_of
-
 from fairlead.core.jobs.failure import FailureClass
 from fairlead.core.jobs.model import Ending, JobType
 from fairlead.core.jobs.retry import Retry
@@ -14,7 +10,10 @@ from fairlead.core.schedule.schedules import CatchUp, FireOutcome, Overlap, Sche
 from fairlead.core.web.api_keys import Grant
 from fairlead.core.web.callbacks import CallbackEvent
 from fairlead.operate.submit import policies_of
-from fairlead.stores.api_records import key_of
+from fairlead.records.api_keys import key_of
+from fairlead.records.callbacks import endpoint_of
+from fairlead.records.rows import attempt_of
+from fairlead.records.schedules import _fire_record, schedule_of
 
 NOW = 1_900_000_000.0
 

@@ -4,7 +4,6 @@ import time
 from typing import Any
 
 import pytest
-from fairlead.records.shares import Exchanged
 
 from fairlead.core.fairness.ledger import Delivery
 from fairlead.core.fairness.queue import FairQueue
@@ -15,6 +14,7 @@ from fairlead.core.flush import Flush
 from fairlead.core.insight.wait_times import WaitCount
 from fairlead.core.jobs.model import ActiveLane, Lane, Priority
 from fairlead.errors import StoreUnavailable
+from fairlead.records.shares import Exchanged
 from fairlead.worker import accounts as keeping
 from fairlead.worker.accounts import Accounts
 

@@ -5,7 +5,6 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
-from fairlead.records.store import Store
 
 import fairlead
 from fairlead.core.jobs.states import State
@@ -15,6 +14,7 @@ from fairlead.core.protection.run_counts import Sums
 from fairlead.errors import ConfigError
 from fairlead.operate.audit import Operator
 from fairlead.operate.breakers import breaker, breakers, close_breaker, open_breaker
+from fairlead.records.store import Store
 from fairlead.telemetry.events import BreakerClosed, BreakerOpened, BreakerRamping, Event, Telemetry
 from fairlead.worker.breakers import Breakers
 from fairlead.worker.controls import ControlView

@@ -10,7 +10,6 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
-from fairlead.records.store import Store
 
 import fairlead
 from fairlead import App, Handler, InvalidSignature, Retry, State, verify_callback
@@ -23,6 +22,7 @@ from fairlead.operate.audit import Operator
 from fairlead.operate.change_jobs import retry_job
 from fairlead.operate.limits import remove_limit, set_limit
 from fairlead.operate.submit import submit_registered
+from fairlead.records.store import Store
 from fairlead.worker.callbacks import with_deliveries
 from tests.support.receiver import Receiver, receiving
 from tests.worker.support import until

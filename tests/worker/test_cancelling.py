@@ -270,7 +270,7 @@ async def test_a_grace_has_a_bound(desk: Desk) -> None:
 
 
 async def audit_of(desk: Desk, job: fairlead.Job) -> list[object]:
-    return list(await (await desk.app.store()).read_audit(100, job_id=job.id))
+    return list(await (await desk.app.store()).audit.read(100, job_id=job.id))
 
 
 async def knows(worker: Worker) -> None:

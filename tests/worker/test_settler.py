@@ -2,10 +2,8 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
-from typing import cast
 
 import pytest
-from fairlead.records.store import Store
 
 import fairlead
 from fairlead.core.jobs.model import Ending, Hold, Settlement
@@ -13,6 +11,7 @@ from fairlead.core.jobs.states import State
 from fairlead.telemetry.events import Telemetry
 from fairlead.worker import settler as settling
 from fairlead.worker.settler import Settler
+from tests.support.doubles import store_of
 
 
 class SlowStore:
@@ -34,7 +33,7 @@ class Scene:
         monkeypatch.setattr(settling, "GROUP", 2)
         self.store = SlowStore()
         self.settled: list[str] = []
-        self.settler = Settler(cast(Store, self.store), Telemetry(), self._note)
+        self.settler = Settler(store_of(jobs=self.store), Telemetry(), self._note)
 
     def _note(self, settlements: list[Settlement]) -> None:
         self.settled += [item.id for item in settlements]

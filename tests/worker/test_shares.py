@@ -66,7 +66,7 @@ async def test_reserved_slots_serve_their_tenant_only(store_url: str) -> None:
                 await job.wait(timeout=20)
         assert set(ran) == {"acme"}
         assert await others[0].state() == fairlead.State.READY
-        (line,) = await (await app.store()).ledger(3600.0)
+        (line,) = await (await app.store()).shares.ledger(3600.0)
         assert (line.tenant, line.delivered) == ("acme", 0.0)
         assert line.reserved > 0
 

@@ -129,7 +129,7 @@ async def test_a_run_that_lost_its_job_keeps_nothing_and_is_told(app: fairlead.A
         try:
             async with ctx.transaction() as connection:
                 await book(connection, ctx)
-                await (await app.store()).settle([failed(ctx.claim, permanent=True)])
+                await (await app.store()).jobs.settle([failed(ctx.claim, permanent=True)])
         except fairlead.LeaseLost as error:
             told.append(str(error))
             raise
@@ -145,7 +145,7 @@ async def test_a_run_that_lost_its_job_keeps_nothing_and_is_told(app: fairlead.A
             raise
 
     async def settle(ctx: fairlead.Context) -> None:
-        await (await app.store()).settle([failed(ctx.claim, permanent=True)])
+        await (await app.store()).jobs.settle([failed(ctx.claim, permanent=True)])
 
     async with app.worker() as worker:
         for handler in (handle, handle_in_thread):
@@ -163,7 +163,7 @@ async def test_a_job_that_is_lost_after_the_block_takes_the_writes_along(app: fa
     async def handle(ctx: fairlead.Context) -> None:
         async with ctx.transaction() as connection:
             await book(connection, ctx)
-        await (await app.store()).settle([failed(ctx.claim, permanent=True)])
+        await (await app.store()).jobs.settle([failed(ctx.claim, permanent=True)])
 
     async with app.worker() as worker:
         job = await handle.enqueue()

@@ -5,12 +5,12 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
-from fairlead.records.limits import LimitedClaims
-from fairlead.records.store import Store
 
 import fairlead
 from fairlead.core.jobs.model import Claim, Lease
 from fairlead.errors import StoreUnavailable
+from fairlead.records.limits import LimitedClaims
+from fairlead.records.store import Store
 from fairlead.telemetry.events import Telemetry
 from fairlead.worker import unanswered_claims
 from fairlead.worker.lease import boot_time

@@ -1,7 +1,8 @@
-"""Changing jobs that wait, and trying again what has failed."""
+"""Changing waiting jobs, one or many: priority, start time and payload; retrying them now."""
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from hashlib import sha256
 from typing import Any
@@ -9,13 +10,14 @@ from typing import Any
 from fairlead.core.insight.audit import AuditNote
 from fairlead.core.jobs.changes import WaitingChange, amend, hasten
 from fairlead.core.jobs.ids import is_id
-from fairlead.core.jobs.model import JobRecord, JobType, Priority
+from fairlead.core.jobs.model import JobFilter, JobRecord, JobType, Priority
 from fairlead.core.jobs.states import State
-from fairlead.errors import IllegalMove, JobNotFound
+from fairlead.errors import ConfigError, IllegalMove, JobNotFound
 from fairlead.handlers.limits import registered_marks
 from fairlead.handlers.options import seconds_at
 from fairlead.operate.audit import Operator
-from fairlead.operate.dead_letters import replay_one
+from fairlead.operate.cancel_jobs import TARGET
+from fairlead.operate.dead_letters import filter_document, replay_one
 from fairlead.operate.submit import check_schema, dump_payload, registered_type
 from fairlead.ports.jobs import SCHEDULED_HINT
 from fairlead.records.store import Store
@@ -85,3 +87,51 @@ def _described(job: JobRecord, priority: Priority | None, run_at: datetime | Non
         described["payload_before"] = sha256(job.payload.encode()).hexdigest()
         described["payload_after"] = sha256(text.encode()).hexdigest()
     return described
+
+
+BATCH = 500
+DELAYED = (State.SCHEDULED, State.RETRYING)
+WAITING = (State.SCHEDULED, State.READY, State.RETRYING)
+
+Decide = Callable[[JobRecord], WaitingChange]
+
+
+async def hasten_many(store: Store, wanted: JobFilter, operator: Operator, most: int) -> int:
+    """Let all jobs that fit and wait for their time or for a retry run now; returns how many."""
+    chosen = _within(wanted, DELAYED)
+    note = operator.note("retry", TARGET, filter=_described_filter(chosen))
+    return await _change(store, chosen, hasten, note, most)
+
+
+async def set_priorities(store: Store, wanted: JobFilter, operator: Operator, most: int, priority: Priority) -> int:
+    """Give all jobs that fit and still wait another priority; returns how many."""
+    chosen = _within(wanted, WAITING)
+    note = operator.note("change", TARGET, filter=_described_filter(chosen), priority_after=priority.word)
+    return await _change(store, chosen, lambda job: amend(job, time.time(), priority), note, most)
+
+
+async def _change(store: Store, wanted: JobFilter, decide: Decide, note: AuditNote, most: int) -> int:
+    """In batches with an audit entry each, newest first; what a worker took meanwhile stays as it is."""
+    changed, left, cursor = 0, most, None
+    while left > 0 and (held := await store.reader.find_live(wanted, min(BATCH, left), cursor)):
+        jobs = [job for job in await store.reader.read_many([item.id for item in held]) if job.state in wanted.states]
+        changed += await _change_batch(store, jobs, decide, note)
+        left, cursor = left - len(held), held[-1].id
+    return changed
+
+
+async def _change_batch(store: Store, jobs: Sequence[JobRecord], decide: Decide, note: AuditNote) -> int:
+    done = await store.changes.amend_waiting([decide(job) for job in jobs], note) if jobs else set()
+    await store.jobs.wake({job.pool for job in jobs if job.id in done})
+    return len(done)
+
+
+def _within(wanted: JobFilter, states: tuple[State, ...]) -> JobFilter:
+    chosen = tuple(state for state in wanted.states or states if state in states)
+    if not chosen:
+        raise ConfigError(f"jobs that are {', '.join(wanted.states)} cannot be changed so, only {', '.join(states)}")
+    return replace(wanted, states=chosen)
+
+
+def _described_filter(wanted: JobFilter) -> dict[str, object]:
+    return {**filter_document(wanted), "states": sorted(wanted.states)}

@@ -16,6 +16,7 @@ from fairlead.core.web.callbacks import Endpoint
 from fairlead.errors import FairleadError, SchemaMismatch
 from fairlead.operate.backpressure import Bounds, bounds
 from fairlead.records.store import Store
+from fairlead.records.workers import Leader
 from fairlead.scheduler.leader import ROLE
 from fairlead.version import __version__
 
@@ -173,7 +174,7 @@ def check_bounds(found: Bounds) -> Finding:
     )
 
 
-def check_schedule(due: Due, leader: Leadership | None) -> Finding:
+def check_schedule(due: Due, leader: Leader | None) -> Finding:
     """Whether due jobs become ready in time, and who sees to that."""
     age = due.overdue or 0.0
     leads = leader is not None and leader.lease_left > 0

@@ -11,7 +11,7 @@ from uuid import uuid4
 
 from fairlead.core.jobs.model import JobType, NewJob
 from fairlead.core.schedule import fires as recur
-from fairlead.core.schedule.fires import reconcile
+from fairlead.core.schedule.fires import fires_of, reconcile
 from fairlead.core.schedule.schedules import (
     DueSchedule,
     FireRecord,
@@ -22,6 +22,7 @@ from fairlead.core.schedule.schedules import (
     ScheduleWrite,
     record_of,
 )
+from fairlead.core.schedule.timing import timetable
 from fairlead.errors import ScheduleNotFound, ScheduleRefused, StoreUnavailable
 from fairlead.operate.audit import Operator
 from fairlead.operate.settings import Expected, require_expected
@@ -298,3 +299,24 @@ def _missing(name: str) -> ScheduleNotFound:
 
 def _contended(name: str) -> StoreUnavailable:
     return StoreUnavailable(f"the schedule {name!r} was changed by others {TRIES} times in a row; try again")
+
+
+MOST = 100
+LEAST_PAUSE = 1.0
+
+
+async def require_own(store: Store, tenant: str, name: str, expression: str, zone: str | None) -> None:
+    """Refuse a new schedule that is not for a tenant itself to make."""
+    own, slash, rest = name.rpartition("/")
+    if own != tenant or not slash or not rest:
+        raise ScheduleRefused(f"the tenant {tenant} adds schedules under its own name, like {tenant}/nightly")
+    require_slow(tenant, expression, zone)
+    if len(await store.schedules.page(MOST, tenant=tenant)) >= MOST:
+        raise ScheduleRefused(f"the tenant {tenant} has {MOST} schedules, and cannot add more itself; remove some")
+
+
+def require_slow(tenant: str, expression: str, zone: str | None) -> None:
+    """Refuse an expression that fires more often than a tenant itself may set."""
+    fires = fires_of(timetable(expression, zone or "UTC"), 0.0, 2)
+    if len(fires) == 2 and fires[1] - fires[0] < LEAST_PAUSE:
+        raise ScheduleRefused(f"what the tenant {tenant} sets itself fires once a second at most")

@@ -1,7 +1,9 @@
-"""The system at a glance: figures, the verdict on them, and an hour of history."""
+"""The state of the whole system: pools, slots and backlog, its health with alerts, and the last hour in samples."""
 
+import asyncio
+import contextlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -21,17 +23,29 @@ from fairlead.core.insight.diagnosis import (
 from fairlead.core.jobs.model import WorkerRecord
 from fairlead.core.jobs.pools import Pool
 from fairlead.core.protection.run_counts import DEPENDENCY
+from fairlead.errors import StoreError
 from fairlead.operate.breakers import CLOSED, BreakerStatus, breakers
 from fairlead.operate.pauses import paused
 from fairlead.operate.quarantine import Quarantined, quarantined
 from fairlead.operate.submit import pools_of
-from fairlead.operate.system_status import PoolStats, pool_stats
 from fairlead.operate.wait_times import WaitView, waits, waits_document
 from fairlead.records.store import Store
 from fairlead.scheduler.leader import ROLE
 
 HISTORY = 3600.0
 NEWEST = 60.0  # seconds after which a sample says nothing about now
+
+
+@dataclass(frozen=True, slots=True)
+class PoolStats:
+    """One pool: live jobs by state, seconds that the first ready job has waited, and the slots that serve it."""
+
+    pool: str
+    jobs: dict[str, int]
+    oldest_ready: float | None
+    workers: int
+    slots: int
+    running: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +58,7 @@ class SystemStatus:
     waits: WaitView
 
 
-async def glance(store: Store) -> SystemStatus:
+async def system_status(store: Store) -> SystemStatus:
     """How it looks now, with the newest sample."""
     stats = await pool_stats(store)
     past = await history(store, WINDOW)
@@ -118,7 +132,7 @@ async def history(store: Store, back: float = HISTORY) -> list[dict[str, Any]]:
 
 
 def status_document(found: SystemStatus) -> dict[str, Any]:
-    """A glance in JSON."""
+    """The status in JSON."""
     return {
         "health": health_document(found.health),
         "pools": [asdict(pool) for pool in found.pools],
@@ -149,3 +163,86 @@ def _pool_look(stats: PoolStats, pool: Pool) -> PoolLook:
     return PoolLook(
         stats.pool, ready, stats.oldest_ready, stats.workers, stats.slots, stats.running, runs, pool.wait, pool.depth
     )
+
+
+async def pool_stats(store: Store) -> list[PoolStats]:
+    """Every pool that has jobs or workers, by name."""
+    counts = await store.reader.count_jobs()
+    now = (await store.controls.read()).now
+    since: dict[str, float] = {}
+    for active in await store.reader.active_lanes():
+        since[active.lane.pool] = min(active.since, since.get(active.lane.pool, active.since))
+    live = [worker for worker in await store.workers.all() if worker.live]
+    pools = {pool for pool, _ in counts} | {pool for worker in live for pool in worker.info.pools}
+    found = []
+    for pool in sorted(pools):
+        serving = [worker for worker in live if pool in worker.info.pools]
+        found.append(
+            PoolStats(
+                pool=pool,
+                jobs={state: count for (name, state), count in sorted(counts.items()) if name == pool},
+                oldest_ready=max(0.0, now - since[pool]) if pool in since else None,
+                workers=len(serving),
+                slots=sum(worker.info.slots for worker in serving),
+                running=sum(int(worker.report.get("running", 0)) for worker in serving),
+            )
+        )
+    return found
+
+
+INTERVAL = 2.0
+
+
+class StatusFeed:
+    """Looks while somebody watches; each viewer gets every look."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._viewers = 0
+        self._task: asyncio.Task[None] | None = None
+        self._looked = asyncio.Condition()
+        self.newest: dict[str, Any] | None = None
+        self._closed = asyncio.Event()
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether there is nothing to wait for any more."""
+        return self._closed.is_set()
+
+    @contextlib.contextmanager
+    def viewer(self) -> Iterator[None]:
+        """Somebody watches."""
+        self._viewers += 1
+        if self._task is None:
+            self._task = asyncio.create_task(self._look_on(), name="fairlead-watch-stats")
+        try:
+            yield
+        finally:
+            self._viewers -= 1
+
+    async def next(self) -> dict[str, Any]:
+        """The next look."""
+        async with self._looked:
+            await self._looked.wait()
+            return self.newest or {}
+
+    def close(self) -> None:
+        """Let all viewers go."""
+        self._closed.set()
+
+    async def _look_on(self) -> None:
+        try:
+            while self._viewers and not self.is_closed:
+                with contextlib.suppress(StoreError):
+                    self.newest = status_document(await system_status(self._store))
+                await self._tell()
+                with contextlib.suppress(TimeoutError):
+                    async with asyncio.timeout(INTERVAL):
+                        await self._closed.wait()
+        finally:
+            self._task, self.newest = None, None
+            await self._tell()
+
+    async def _tell(self) -> None:
+        async with self._looked:
+            self._looked.notify_all()

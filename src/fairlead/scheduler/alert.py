@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 
 from fairlead.core.insight.alerts import AlertState
-from fairlead.operate.system_status import glance
+from fairlead.operate.system_status import system_status
 from fairlead.records.store import Store
 from fairlead.telemetry.events import AlertCleared, AlertRaised, Telemetry
 
@@ -29,7 +29,7 @@ class Alerter:
     async def run_once(self) -> float:
         """Look once; returns the seconds until the next look, more where looking takes long."""
         began = self._clock()
-        turn = self._standing.see((await glance(self._store)).health.alerts)
+        turn = self._standing.see((await system_status(self._store)).health.alerts)
         for alert in turn.raised:
             event = AlertRaised(alert.code, alert.about or None, alert.level.value, alert.sentence, alert.hint)
             self._telemetry.emit(event)

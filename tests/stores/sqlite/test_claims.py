@@ -5,16 +5,17 @@ from collections import Counter
 from collections.abc import Sequence
 from itertools import pairwise, repeat
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import apsw
 import pytest
-from fairlead.records.store import Store
 
 from fairlead.core.jobs.model import Claim, Ending, Hold, Lane, Lease, Priority, Quota, Settlement, WorkerInfo
 from fairlead.core.jobs.states import State
+from fairlead.records.store import Store
 from fairlead.stores.sqlite import verbs
 from fairlead.stores.sqlite.migrate import migrate
+from fairlead.stores.sqlite.store import SqliteStore
 from fairlead.wiring import make_store
 from tests.stores.sqlite.support import LANE, make_old, new_jobs
 from tests.support.settling import succeed
@@ -128,13 +129,13 @@ async def test_what_was_taken_over_before_it_was_told_is_not_told(store: Store, 
     def work(connection: apsw.Connection, now: float) -> Any:
         ours["telling"] = verbs.claim([Quota(LANE.id, 2)], lease)(connection, now)
 
-    await store.jobs._database.run(work)
+    await cast(SqliteStore, store.jobs)._database.run(work)
     lost = [held.id for held in await store.reader.claimed_under([lease])]
     hold = Hold(State.RUNNING, 1, lease.owner, lease.token, False)
     await store.jobs.settle([Settlement(lost[0], hold, State.READY, 0, 1, Ending.LOST)])
     (taken,) = await store.jobs.claim([Quota(LANE.id, 1)], Lease(str(uuid.uuid4()), str(uuid.uuid4())))
     assert taken.id == lost[0]
-    told = await store.jobs._database.run(lambda connection, now: ours["telling"].read())
+    told = await cast(SqliteStore, store.jobs)._database.run(lambda connection, now: ours["telling"].read())
     assert [row[0] for row in verbs.claimed(told)] == [lost[1]]
 
 

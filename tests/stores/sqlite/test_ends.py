@@ -7,12 +7,12 @@ from pathlib import Path
 
 import apsw
 import pytest
-from fairlead.records.store import Store
 
 from fairlead.core.insight.audit import AuditNote
 from fairlead.core.jobs.dead_letters import DeadHold, Revival
 from fairlead.core.jobs.model import Ending, ErrorInfo, Hold, JobFilter, Lease, Quota, Settlement
 from fairlead.core.jobs.states import State
+from fairlead.records.store import Store
 from fairlead.stores.sqlite.migrate import migrate
 from fairlead.wiring import make_store
 from tests.stores.sqlite.support import LANE, make_old, new_jobs

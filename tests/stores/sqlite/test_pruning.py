@@ -5,9 +5,9 @@ from itertools import repeat
 from pathlib import Path
 
 import pytest
-from fairlead.records.store import Store
 
 from fairlead.core.jobs.model import Lease, Quota
+from fairlead.records.store import Store
 from fairlead.stores.sqlite import store as stores
 from fairlead.stores.sqlite.migrate import migrate
 from fairlead.wiring import make_store

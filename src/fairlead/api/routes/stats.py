@@ -42,7 +42,10 @@ async def last_waits(caller: Overseer, seconds: Annotated[float, Query(ge=60, le
 @router.get(
     "/stream",
     response_class=StreamingResponse,
-    responses={**answers(), 200: {"description": "Events `glance`, every few seconds.", "content": {EVENT_STREAM: {}}}},
+    responses={
+        **answers(),
+        200: {"description": "Events `glance`, every few seconds.", "content": {EVENT_STREAM: {}}},
+    },
 )
 async def stream(request: Request, caller: Overseer) -> StreamingResponse:
     """The system at a glance as server-sent events, until the caller leaves."""
