@@ -12,6 +12,7 @@ its job is settled without it, and the slot is lost until the handler ends.
 """
 
 import asyncio
+import logging
 import time
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
@@ -39,6 +40,8 @@ PATIENCE = 1.0  # seconds within which jobs that were claimed ahead should start
 FOREVER = float("inf")
 SUCCEEDED = Ending.SUCCEEDED
 NO_POLICIES = Policies()
+
+_log = logging.getLogger("fairlead")
 
 End = tuple[Claim, Outcome, float, float]  # of a run: its claim and outcome, when it began and when it ended
 
@@ -207,9 +210,16 @@ class Slots:
             run.has_ended = True
             now = time.monotonic()
             self._end(run, outcome, now)
-            if now > self._turn_ends or task.cancelling() or copy_context() != self._context:
+            if now > self._turn_ends or task.cancelling() or self._has_changed_context():
                 break
         self._call_runner()
+
+    def _has_changed_context(self) -> bool:
+        """Whether the context variables differ from the worker's; so do values that cannot be compared."""
+        try:
+            return copy_context() != self._context
+        except Exception:
+            return True
 
     def _begin(self, claim: Claim, task: "asyncio.Task[None] | None", now: float) -> Run:
         run = Run(claim, self._registry[claim.lane.type], task, now)
@@ -259,12 +269,13 @@ class Slots:
         """Decide what becomes of jobs that ran so long, and have it stored."""
         stored, decided = [], []
         for claim, outcome, ran in ends:
-            if outcome.stored is None:
-                decided.append(self._decide(claim, outcome, ran))
-            else:
-                stored.append(self._decide(claim, outcome, ran))
+            try:
+                (decided if outcome.stored is None else stored).append(self._decide(claim, outcome, ran))
+            except Exception:  # a defect of Fairlead: it costs this job its lease's time, and no other
+                _log.exception("the end of job %s could not be decided", claim.id)
         self._settler.add(decided)
-        self._settler.stored(stored)
+        if stored:
+            self._settler.stored(stored)
 
     def _decide(self, claim: Claim, outcome: Outcome, ran: float) -> Settlement:
         relief, policies = None, NO_POLICIES
