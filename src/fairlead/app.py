@@ -1,20 +1,23 @@
 """The application: a database, the job types declared in code, and the ways to use both."""
 
 import asyncio
+import atexit
 import contextlib
 import re
 import sys
+import threading
 import time
 from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Concatenate, ParamSpec, Self, TypeVar, Unpack, overload
-from weakref import WeakKeyDictionary
+from weakref import WeakKeyDictionary, WeakSet
 
 from fairlead.client.admission import Admission
-from fairlead.client.blocking import Bridge
+from fairlead.client.blocking import Bridge, Guard, ThreadClient, run_through
+from fairlead.client.by_name import named_call, submit_by_name
 from fairlead.client.client import Client
-from fairlead.client.direct import Direct
 from fairlead.client.handler import Handler
+from fairlead.client.job import Job
 from fairlead.client.schedules import Schedules
 from fairlead.config import load_settings
 from fairlead.core.durations import Duration
@@ -40,13 +43,15 @@ from fairlead.operate.audit import Operator, whoami
 from fairlead.operate.cancel_jobs import CancelCounts
 from fairlead.ports.store import Store
 from fairlead.telemetry.events import Event, Telemetry
-from fairlead.wiring import is_in_memory, make_lease_book, make_store, migrate
+from fairlead.wiring import is_in_memory, make_blocking_store, make_lease_book, make_store, migrate
 from fairlead.worker.embedded import embedded_worker
 from fairlead.worker.service import Worker
 
 P = ParamSpec("P")
 Result = TypeVar("Result")
 AnyHandler = TypeVar("AnyHandler", bound=Handler[..., Any])
+
+_apps: "WeakSet[App]" = WeakSet()
 
 
 class HandlerDecorator:
@@ -90,10 +95,14 @@ class App:
         self.telemetry = Telemetry()
         self.clock = clock
         self.admission = Admission()
-        self._bridge = Bridge()
+        guard = Guard()
+        self._bridge = Bridge(guard)
+        self.threads = ThreadClient(self._make_blocking_store, self.settings, self.admission, guard)
         self._clients: WeakKeyDictionary[asyncio.AbstractEventLoop, Client] = WeakKeyDictionary()
         self._opening: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Lock] = WeakKeyDictionary()
         self._memory_store: Store | None = None
+        self._memory_lock = threading.Lock()
+        _apps.add(self)
 
     def __repr__(self) -> str:
         return f"<fairlead.App with {len(self.registry)} job types>"
@@ -194,20 +203,12 @@ class App:
             async with self._opening.setdefault(loop, asyncio.Lock()):
                 client = self._clients.get(loop)
                 if client is None:
-                    client = Client(await self._open_store(), self.settings, self.admission)
-                    await client.places.read()
-                    self._clients[loop] = client
+                    client = self._clients[loop] = Client(await self._open_store(), self.settings, self.admission)
         return client
-
-    def direct(self) -> Direct | None:
-        """The way past the bridge for synchronous code that submits; None where it has to take the bridge."""
-        loop = self._bridge.loop_in_reach()
-        client = None if loop is None else self._clients.get(loop)
-        return None if loop is None or client is None else client.direct(self._bridge, loop)
 
     def unopened_store(self) -> Store:
         """A store that is good for building statements only."""
-        return self._memory_store or make_store(self.settings.database_url, self.clock, self.settings.listen_url)
+        return self._memory_store or self._make_store()
 
     async def store(self) -> Store:
         """The open store behind the client of the running event loop."""
@@ -225,6 +226,7 @@ class App:
 
     def shutdown(self) -> None:
         """Disconnect, from synchronous code that has used `delay` or `sync`."""
+        self.threads.close()
         if self._bridge.is_running:
             self._bridge.run(self._close_client())
             self._bridge.close()
@@ -243,6 +245,19 @@ class App:
     async def migrate(self) -> list[str]:
         """Create or update the tables; returns what was applied."""
         return await migrate(self.settings.database_url)
+
+    async def enqueue(self, type_name: str, arguments: Mapping[str, Any] | None = None, **keywords: Any) -> Job:
+        """Submit a job by the name of its type, which a worker has registered: the handler's code is not needed.
+
+        `await app.enqueue("send_email", to="ann@example.org", tenant="acme")`: options are those of Handler.options,
+        and every other keyword is an argument. `arguments` can have any name.
+        """
+        return await submit_by_name(await self.client(), named_call(type_name, arguments, keywords))
+
+    def delay(self, type_name: str, arguments: Mapping[str, Any] | None = None, **keywords: Any) -> Job:
+        """The same as `enqueue`, from synchronous code."""
+        call = named_call(type_name, arguments, keywords)
+        return self.threads.run(lambda client: submit_by_name(client, call))
 
     async def read(self, job_id: str) -> JobRecord:
         """A job, live or finished; JobNotFound if there is none."""
@@ -353,14 +368,27 @@ class App:
             yield worker
 
     async def _open_store(self) -> Store:
-        if not is_in_memory(self.settings.database_url):
-            store = make_store(self.settings.database_url, self.clock, self.settings.listen_url)
-            await store.open()
-            return store
-        if self._memory_store is None:
-            self._memory_store = make_store(self.settings.database_url, self.clock, self.settings.listen_url)
-            await self._memory_store.open()
-        return self._memory_store
+        if is_in_memory(self.settings.database_url):
+            return self._shared_in_memory()
+        store = self._make_store()
+        await store.open()
+        return store
+
+    def _make_store(self) -> Store:
+        return make_store(self.settings.database_url, self.clock, self.settings.listen_url)
+
+    def _make_blocking_store(self) -> Store:
+        shared = self._shared_in_memory() if is_in_memory(self.settings.database_url) else None
+        return make_blocking_store(self.settings.database_url, self.clock, shared)
+
+    def _shared_in_memory(self) -> Store:
+        """The one store of a database in memory, opened."""
+        with self._memory_lock:
+            if self._memory_store is None:
+                store = self._make_store()
+                run_through(make_blocking_store(self.settings.database_url, self.clock, store).open())
+                self._memory_store = store
+            return self._memory_store
 
     async def _close_client(self) -> None:
         client = self._clients.pop(asyncio.get_running_loop(), None)
@@ -376,3 +404,13 @@ def _module(caller: Mapping[str, Any]) -> str:
         return str(caller.get("__name__") or "app")
     spec = caller.get("__spec__")
     return spec.name if spec else re.sub(r"\W", "_", Path(caller.get("__file__") or "app").stem)
+
+
+def _shut_down_all() -> None:
+    """At the end of a program that has not shut down its apps: leave no connection and no task behind."""
+    for app in list(_apps):
+        with contextlib.suppress(Exception):
+            app.shutdown()
+
+
+atexit.register(_shut_down_all)

@@ -20,6 +20,17 @@ def make_store(url: str, clock: Callable[[], float] = time, listen_url: str | No
     return SqliteStore(url, clock)
 
 
+def make_blocking_store(url: str, clock: Callable[[], float] = time, shared: Store | None = None) -> Store:
+    """The same for threads that block: coroutines of its verbs never wait. It is a view of a `shared` one in memory."""
+    if _is_postgres(url):
+        from fairlead.stores.postgres.blocking import BlockingPostgresStore
+
+        return BlockingPostgresStore(url)
+    from fairlead.stores.sqlite.store import SqliteStore
+
+    return (shared if isinstance(shared, SqliteStore) else SqliteStore(url, clock)).blocking()
+
+
 def make_lease_book(url: str, store: Store | None = None) -> LeaseBook:
     """The blocking side of the store that renews leases; a store in memory shares its own."""
     if _is_postgres(url):

@@ -7,13 +7,13 @@ from datetime import UTC, datetime
 from typing import Any, cast
 
 import pytest
+from fairlead.core.plain import PlainBatch
 
 import fairlead
 from fairlead.client import gather
 from fairlead.client.gather import Gatherer
 from fairlead.client.wakeups import Waker
 from fairlead.core.jobs.model import Enqueued, NewJob
-from fairlead.core.plain import PlainBatch
 from fairlead.errors import StoreRefused, StoreUnavailable
 from fairlead.ports.store import Store
 from tests.contract.making import new_job

@@ -12,6 +12,7 @@ from fairlead.app import App
 from fairlead.cli.lines import enqueue_lines, parse_payload, with_attempts
 from fairlead.cli.loading import Database, Json, load_app, opened, settings_for
 from fairlead.cli.output import error_document, json_moment, json_value, moment, plain, show, show_json, state_cell
+from fairlead.client.by_name import submit_registered
 from fairlead.client.client import Client
 from fairlead.client.job import Job
 from fairlead.config import Settings
@@ -21,7 +22,6 @@ from fairlead.core.jobs.retry import Retry
 from fairlead.core.jobs.states import State
 from fairlead.errors import ConfigError, JobError, JobNotFound, StoreError
 from fairlead.handlers.options import Options
-from fairlead.operate.submit import submit_registered
 
 
 def parse_duration(text: str) -> float:

@@ -24,9 +24,9 @@ from fairlead.core.schedule.schedules import (
 )
 from fairlead.core.schedule.timing import timetable
 from fairlead.errors import ScheduleNotFound, ScheduleRefused, StoreUnavailable
+from fairlead.handlers.registered import check_schema, dump_payload, registered_type
 from fairlead.operate.audit import Operator
 from fairlead.operate.settings import Expected, require_expected
-from fairlead.operate.submit import check_schema, dump_payload, registered_type
 from fairlead.ports.store import RECURRING_HINT, Store
 from fairlead.scheduler.recur import Recurrer, new_id
 from fairlead.telemetry.events import Telemetry

@@ -47,6 +47,21 @@ class Backlog(NamedTuple):
     age: float
 
 
+class DepthBound(Protocol):
+    """A bound on a tenant's waiting jobs, for which the store counts before it stores."""
+
+    @property
+    def tenant(self) -> str:
+        """Whose waiting jobs are counted."""
+
+    @property
+    def most(self) -> int:
+        """How many may wait; counting ends beyond that."""
+
+    def admit(self, waiting: int, count: int) -> None:
+        """An error refuses to store so many more where so many wait; it may be asked again for the same jobs."""
+
+
 class Door(Protocol):
     """Decides about submissions inside a caller's transaction, by figures that are read there when they are old."""
 
@@ -57,11 +72,8 @@ class Door(Protocol):
     def is_stale(self) -> bool:
         """Whether the figures are to be read again."""
 
-    def lacks(self, jobs: Sequence[NewJob]) -> bool:
-        """Whether it has to read a figure first that matters for these jobs."""
-
-    def tenants(self) -> list[str]:
-        """Whose figures it wants."""
+    def wants_sample(self) -> bool:
+        """Whether it goes by the sampled figures."""
 
     def follow(self, changed: Changed) -> None:
         """Take over the controls that were read."""
@@ -69,8 +81,8 @@ class Door(Protocol):
     def sampled(self, backlog: Mapping[str, Backlog]) -> None:
         """Take over the figures that were read."""
 
-    def admit_here(self, jobs: Sequence[NewJob]) -> Sequence[NewJob]:
-        """The jobs that are to be stored; an error refuses all."""
+    def admit_here(self, jobs: Sequence[NewJob]) -> tuple[Sequence[NewJob], Sequence[DepthBound]]:
+        """The jobs that are to be stored, and the bounds to be counted for; an error refuses all."""
 
 
 class LimitedStore(Protocol):

@@ -93,14 +93,12 @@ from fairlead.core.jobs.model import (
     WorkerRecord,
 )
 from fairlead.core.jobs.states import State
-from fairlead.core.plain import PlainBatch
 from fairlead.core.protection.controls import Change, Changed, Control
 from fairlead.core.protection.run_counts import Count, Counted
 from fairlead.core.schedule.promotion import Due, DueLane
 from fairlead.core.schedule.schedules import DueSchedule, FirePlan, FireRecord, Schedule, ScheduleWrite
-from fairlead.ports.blocking import BlockingStore
 from fairlead.ports.callbacks import CallbackStore
-from fairlead.ports.limits import Door, LimitedStore
+from fairlead.ports.limits import DepthBound, Door, LimitedStore
 from fairlead.ports.server import ServerRecords
 from fairlead.ports.shares import ShareStore
 from fairlead.ports.views import ViewStore
@@ -143,7 +141,7 @@ class Leadership(NamedTuple):
     lease_left: float
 
 
-class Store(BlockingStore, ShareStore, LimitedStore, ServerRecords, ViewStore, CallbackStore, Protocol):
+class Store(ShareStore, LimitedStore, ServerRecords, ViewStore, CallbackStore, Protocol):
     """The verbs; each takes and returns many jobs where speed matters."""
 
     writers: int  # transactions that it writes at the same time; others wait for them
@@ -154,11 +152,17 @@ class Store(BlockingStore, ShareStore, LimitedStore, ServerRecords, ViewStore, C
     async def close(self) -> None:
         """Give back everything; the store can be opened again."""
 
-    async def enqueue(self, jobs: Sequence[NewJob], again: bool = False, wake: Collection[str] = ()) -> list[Enqueued]:
-        """Store the jobs in one transaction, with hints that leave with its commit; answers in the same order."""
+    async def enqueue(
+        self,
+        jobs: Sequence[NewJob],
+        again: bool = False,
+        wake: Collection[str] = (),
+        bounds: Sequence[DepthBound] = (),
+    ) -> list[Enqueued]:
+        """Store the jobs in one transaction, with hints that leave with its commit; answers in the same order.
 
-    async def enqueue_plain(self, batch: PlainBatch, wake: Collection[str] = ()) -> None:
-        """The same for many jobs that nothing is special about; those that are there already stay as they are."""
+        The waiting jobs of the tenants that are bounded are counted in it first, one submission of a tenant at a time.
+        """
 
     def enqueue_within(self, connection: Any, jobs: Sequence[NewJob], door: "Door | None" = None) -> Any:
         """Store the jobs in the caller's own open transaction: answers, or an awaitable of them if it is async."""

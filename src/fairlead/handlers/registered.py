@@ -1,4 +1,4 @@
-"""Submitting a job without its handler's code, by what workers have registered about its type."""
+"""Job types without their code: what workers have registered about them, and the jobs that can be made of that."""
 
 import time
 from collections.abc import Iterable, Mapping
@@ -9,8 +9,6 @@ from typing import Any, NamedTuple, NoReturn
 import jsonschema_rs
 from pydantic_core import to_json
 
-from fairlead.client.client import Client
-from fairlead.client.job import Job, jobs_in_hand
 from fairlead.config import Settings
 from fairlead.core.jobs.failure import CHANGEABLE, Policies, policies
 from fairlead.core.jobs.model import JobType, NewJob
@@ -26,6 +24,8 @@ from fairlead.ports.store import Store
 
 MOST_PROBLEMS = 5
 LONGEST_PROBLEM = 300
+FRESH = 5.0  # seconds for which a type that was read is good
+MOST_KNOWN = 1_000
 
 
 class Registered(NamedTuple):
@@ -36,21 +36,23 @@ class Registered(NamedTuple):
     pool: str
 
 
-async def submit_registered(
-    client: Client,
-    type_name: str,
-    payload: Mapping[str, Any],
-    options: Options,
-    settings: Settings,
-    attempts: int | None = None,
-) -> Job:
-    """Check the payload by the type's JSON schema and submit; `attempts` changes only that of its retry policy."""
-    job_type = await registered_type(client.store, type_name)
-    registered = compiled(job_type, await place_of(client.store, job_type))
-    job = prepare(registered, payload, options, settings, attempts)
-    await client.require_callback(options)
-    (submitted,) = jobs_in_hand(client.itself, [job], await client.submit([job]))
-    return submitted
+class KnownTypes:
+    """The registered types that one client has read in the last seconds."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._known: dict[str, tuple[float, Registered]] = {}
+
+    async def get(self, name: str) -> Registered:
+        """The type, with its schema ready and the pool of its new jobs; UnknownType where there is none."""
+        read_at, known = self._known.get(name, (0.0, None))
+        if known is None or time.monotonic() > read_at + FRESH:
+            job_type = await registered_type(self._store, name)
+            known = compiled(job_type, placed(job_type, await pools_of(self._store)))
+            if len(self._known) >= MOST_KNOWN:
+                self._known.clear()
+            self._known[name] = time.monotonic(), known
+        return known
 
 
 def prepare(
@@ -70,11 +72,6 @@ def prepare(
     shared = template(job_type.name, job_type.version, registered.pool, settings.default_tenant, options, exact, marks)
     (job,) = new_jobs(shared, [text], time.time())
     return job
-
-
-async def place_of(store: Store, job_type: JobType) -> str:
-    """The pool that new jobs of a registered type go to."""
-    return placed(job_type, await pools_of(store))
 
 
 async def pools_of(store: Store) -> Pools:
