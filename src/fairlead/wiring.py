@@ -9,6 +9,11 @@ from fairlead.ports.store import LeaseBook, Store
 HELP = "write it like sqlite:///jobs.db, sqlite:///:memory: or postgresql://user@host:5432/database"
 
 
+def check_url(url: str) -> None:
+    """ConfigError where no store is behind a URL of this kind."""
+    _is_postgres(url)
+
+
 def make_store(url: str, clock: Callable[[], float] = time, listen_url: str | None = None) -> Store:
     """The store behind a URL, not yet open. `clock` is SQLite's now; `listen_url` is where PostgreSQL's hints come."""
     if _is_postgres(url):

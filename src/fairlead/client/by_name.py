@@ -1,17 +1,14 @@
 """Submitting jobs by the name of their type, without the handler's code; checked by the registered schema."""
 
 from collections.abc import Mapping
-from dataclasses import fields
 from typing import Any, NamedTuple
 
 from fairlead.client.client import Client
 from fairlead.client.job import Job, jobs_in_hand
 from fairlead.config import Settings
 from fairlead.errors import InvalidArguments
-from fairlead.handlers.options import Options
+from fairlead.handlers.options import OPTIONS, Options
 from fairlead.handlers.registered import Registered, prepare
-
-OPTIONS = frozenset(item.name for item in fields(Options))
 
 
 class NamedCall(NamedTuple):
@@ -59,7 +56,7 @@ def _require_one_meaning(registered: Registered, call: NamedCall) -> None:
     """Refuse an option whose name is also that of an argument which was not given otherwise."""
     taken = registered.type.schema.get("properties") or {}
     usual = Options()
-    for name in sorted(OPTIONS & taken.keys() - call.payload.keys()):
+    for name in sorted(taken.keys() & set(OPTIONS) - call.payload.keys()):
         if getattr(call.options, name) != getattr(usual, name):
             raise InvalidArguments(
                 f"{name!r} is an option and also an argument of {call.type_name!r}: give the arguments as a mapping, "

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import update_wrapper
-from typing import Any, Generic, ParamSpec, Protocol, TypeVar
+from typing import Any, Concatenate, Generic, ParamSpec, Protocol, TypeVar, Unpack, overload
 
 from fairlead.client.admission import Admission
 from fairlead.client.blocking import ThreadClient
@@ -11,7 +11,8 @@ from fairlead.client.job import Job, jobs_in_hand
 from fairlead.config import Settings
 from fairlead.core.jobs.model import Enqueued, NewJob
 from fairlead.errors import ConfigError
-from fairlead.handlers.options import Options, Template
+from fairlead.handlers.context import Context
+from fairlead.handlers.options import Choices, Options, Template
 from fairlead.handlers.spec import HandlerSpec
 from fairlead.ports.store import Store
 
@@ -33,6 +34,20 @@ class Submitter(Protocol):
 
 class Call(dict[str, Any]):
     """The arguments of one job, for enqueue_many."""
+
+
+class HandlerDecorator:
+    """What `app.handler(...)` returns: it turns a function into a Handler with the same arguments."""
+
+    def __init__(self, build: "Callable[[Callable[..., Any]], Handler[..., Any]]") -> None:
+        self._build = build
+
+    @overload
+    def __call__(self, function: Callable[Concatenate[Context, P], Result]) -> "Handler[P, Result]": ...
+    @overload
+    def __call__(self, function: Callable[P, Result]) -> "Handler[P, Result]": ...
+    def __call__(self, function: Callable[..., Any]) -> "Handler[..., Any]":
+        return self._build(function)
 
 
 class Handler(Generic[P, Result]):
@@ -60,10 +75,8 @@ class Handler(Generic[P, Result]):
     def __repr__(self) -> str:
         return f"<Handler {self.spec.name} v{self.spec.version} in pool {self.spec.pool}>"
 
-    def options(self, **changes: Any) -> "Handler[P, Result]":
-        """The same handler with options for what it submits: tenant, priority, pool, run_in, run_at, not_after,
-        on_late, exact, idempotency_key, idempotency_scope, idempotency_window, timeout, retry, callback, parent,
-        connection."""
+    def options(self, **changes: Unpack[Choices]) -> "Handler[P, Result]":
+        """The same handler with options for what it submits: whose jobs, when, how often, in which transaction."""
         return Handler(self._submitter, self.spec, self._function, self._options.but(**changes))
 
     def call(self, *args: P.args, **keywords: P.kwargs) -> Call:

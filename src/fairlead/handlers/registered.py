@@ -4,9 +4,8 @@ import time
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from itertools import islice
-from typing import Any, NamedTuple, NoReturn
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
-import jsonschema_rs
 from pydantic_core import to_json
 
 from fairlead.config import Settings
@@ -16,11 +15,14 @@ from fairlead.core.jobs.payload import check_payload
 from fairlead.core.jobs.pools import Pools
 from fairlead.core.jobs.retry import Retry
 from fairlead.core.protection.controls import Controls
+from fairlead.core.protection.limits import declared_marks
 from fairlead.core.stored import restored
 from fairlead.errors import ConfigError, InvalidArguments, UnknownType, UnsafePayload
-from fairlead.handlers.limits import registered_marks
 from fairlead.handlers.options import Options, new_jobs, template
 from fairlead.ports.store import Store
+
+if TYPE_CHECKING:
+    import jsonschema_rs
 
 MOST_PROBLEMS = 5
 LONGEST_PROBLEM = 300
@@ -32,7 +34,7 @@ class Registered(NamedTuple):
     """A registered type, its schema ready to check payloads, and the pool that its new jobs go to."""
 
     type: JobType
-    validator: jsonschema_rs.Draft202012Validator
+    validator: "jsonschema_rs.Draft202012Validator"
     pool: str
 
 
@@ -124,6 +126,8 @@ def check_schema(job_type: JobType, payload: Mapping[str, Any]) -> None:
 
 def compiled(job_type: JobType, pool: str | None = None) -> Registered:
     """The type with its schema made ready, its jobs to go to a pool; ConfigError where it has no schema."""
+    import jsonschema_rs  # where it is needed, since a worker that only runs jobs does without
+
     try:
         validator = jsonschema_rs.Draft202012Validator(dict(job_type.schema), retriever=_refuse_reference)
     except ValueError as error:
@@ -150,7 +154,7 @@ def dump_payload(type_name: str, payload: Mapping[str, Any], limit: int) -> str:
     return check_payload(text, limit)
 
 
-def _problem(error: jsonschema_rs.ValidationError) -> str:
+def _problem(error: "jsonschema_rs.ValidationError") -> str:
     place = ".".join(map(str, error.instance_path)) or "arguments"
     message = error.message
     return f"{place}: {message if len(message) <= LONGEST_PROBLEM else message[:LONGEST_PROBLEM] + '…'}"
@@ -159,3 +163,17 @@ def _problem(error: jsonschema_rs.ValidationError) -> str:
 def _refuse_reference(uri: str) -> NoReturn:
     """A schema is complete in itself; nothing is fetched on behalf of what is stored."""
     raise ValueError(f"{uri} lies outside of the schema")
+
+
+def registered_marks(job_type: JobType, payload: Mapping[str, Any], otherwise: str | None = None) -> str:
+    """The marks of a job of a registered type, without its code; `otherwise` where only the code could tell."""
+    declared = job_type.settings.get("limits") or []
+    for limit in declared:
+        if limit["key"] == "":
+            if otherwise is not None:
+                return otherwise
+            raise ConfigError(
+                f"the limit {limit['name']!r} of {job_type.name!r} has a key that only the handler's code can compute; "
+                "declare the key as the name of a field (key='account_id') to submit without the code"
+            )
+    return declared_marks(declared, job_type.settings.get("needs") or [], payload)

@@ -321,6 +321,8 @@ WRAPPERS: dict[str, Callable[[Any], Any]] = {
     "django.ConnectionProxy": _from_django,
     "django.DatabaseWrapper": _from_django,
     "django.BaseDatabaseWrapper": _from_django,
+    "django.CursorWrapper": lambda cursor: cursor.db,
+    "django.CursorDebugWrapper": lambda cursor: cursor.db,
 }
 
 ASYNC_WRAPPERS: dict[str, Callable[[Any], Awaitable[Any]]] = {

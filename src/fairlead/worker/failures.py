@@ -2,6 +2,7 @@
 
 import errno
 import traceback
+from collections.abc import Mapping, Sequence
 
 from fairlead.core.durations import seconds
 from fairlead.core.jobs.failure import FailureClass, classify, fingerprint
@@ -14,6 +15,8 @@ from fairlead.worker.frames import from_handler, user_frame
 
 MESSAGE_LIMIT = 2_000
 TRACEBACK_LIMIT = 16_000
+DEEPEST = 5  # causes and groups that are looked through
+MOST_PARTS = 100
 
 
 def outcome_of(error: BaseException, spec: HandlerSpec) -> Outcome:
@@ -36,9 +39,29 @@ def _outcome(error: BaseException, spec: HandlerSpec) -> Outcome:
             return Outcome(Ending.FAILED, error=describe(error, FailureClass.PERMANENT))
         case RetryLater():
             return Outcome(Ending.FAILED, error=describe(error, FailureClass.APPLICATION, seconds(error.after)))
-    failure = classify(_names(error), status_of(error), spec.classes)
+    failure = class_of(error, spec.classes)
     retry_after = retry_after_of(error) if failure is FailureClass.DEPENDENCY else None
     return Outcome(Ending.FAILED, error=describe(error, failure, retry_after))
+
+
+def class_of(error: BaseException, tables: Sequence[Mapping[str, FailureClass]] = (), depth: int = 0) -> FailureClass:
+    """The class of an exception; one that says nothing itself is what its parts or its cause are.
+
+    A group is what all of its parts are. The cause is what `raise ... from` names: a library's own error says less
+    than the connection error that it was raised from.
+    """
+    failure = classify(_names(error), status_of(error), tables)
+    if failure is not FailureClass.APPLICATION or depth >= DEEPEST or _is_decided(error, tables):
+        return failure
+    if isinstance(error, BaseExceptionGroup):
+        return combined(class_of(part, tables, depth + 1) for part in error.exceptions[:MOST_PARTS])
+    cause = error.__cause__
+    return failure if cause is None else class_of(cause, tables, depth + 1)
+
+
+def _is_decided(error: BaseException, tables: Sequence[Mapping[str, FailureClass]]) -> bool:
+    """Whether the user or Fairlead says that it is an application error."""
+    return any(name in table for table in (*tables, KNOWN) for name in _names(error))
 
 
 def _names(error: BaseException) -> list[str]:
