@@ -5,7 +5,7 @@ import traceback
 from collections.abc import Mapping, Sequence
 
 from fairlead.core.durations import seconds
-from fairlead.core.jobs.failure import FailureClass, classify, fingerprint
+from fairlead.core.jobs.failure import KNOWN, FailureClass, classify, combined, fingerprint
 from fairlead.core.jobs.model import Ending, ErrorInfo, Outcome
 from fairlead.errors import DeadLetter, Discard, JobCancelled, RetryLater, Snooze
 from fairlead.handlers.spec import HandlerSpec
