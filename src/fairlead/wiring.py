@@ -4,7 +4,9 @@ from collections.abc import Callable
 from time import time
 
 from fairlead.errors import ConfigError
-from fairlead.ports.store import LeaseBook, Store
+from fairlead.ports.jobs import LeaseBook
+from fairlead.records.lanes import KnownLanes
+from fairlead.records.store import Store
 
 HELP = "write it like sqlite:///jobs.db, sqlite:///:memory: or postgresql://user@host:5432/database"
 
@@ -16,24 +18,27 @@ def check_url(url: str) -> None:
 
 def make_store(url: str, clock: Callable[[], float] = time, listen_url: str | None = None) -> Store:
     """The store behind a URL, not yet open. `clock` is SQLite's now; `listen_url` is where PostgreSQL's hints come."""
+    lanes = KnownLanes()
     if _is_postgres(url):
         from fairlead.stores.postgres.store import PostgresStore
 
-        return PostgresStore(url, listen_url)
+        return Store(PostgresStore(url, lanes, listen_url), lanes)
     from fairlead.stores.sqlite.store import SqliteStore
 
-    return SqliteStore(url, clock)
+    return Store(SqliteStore(url, lanes, clock), lanes)
 
 
 def make_blocking_store(url: str, clock: Callable[[], float] = time, shared: Store | None = None) -> Store:
-    """The same for threads that block: coroutines of its verbs never wait. It is a view of a `shared` one in memory."""
+    """The same for threads that block: its coroutines never wait. For a database in memory, a view of the `shared`."""
+    lanes = KnownLanes()
     if _is_postgres(url):
         from fairlead.stores.postgres.blocking import BlockingPostgresStore
 
-        return BlockingPostgresStore(url)
+        return Store(BlockingPostgresStore(url, lanes), lanes)
     from fairlead.stores.sqlite.store import SqliteStore
 
-    return (shared if isinstance(shared, SqliteStore) else SqliteStore(url, clock)).blocking()
+    own = shared.jobs if shared is not None and isinstance(shared.jobs, SqliteStore) else None
+    return Store((own or SqliteStore(url, lanes, clock)).blocking(), lanes)
 
 
 def make_lease_book(url: str, store: Store | None = None) -> LeaseBook:
@@ -45,7 +50,9 @@ def make_lease_book(url: str, store: Store | None = None) -> LeaseBook:
     from fairlead.stores.sqlite.leasebook import SqliteLeaseBook
     from fairlead.stores.sqlite.store import SqliteStore
 
-    return store.lease_book() if isinstance(store, SqliteStore) else SqliteLeaseBook(url)
+    if store is not None and isinstance(store.jobs, SqliteStore):
+        return store.jobs.lease_book()
+    return SqliteLeaseBook(url)
 
 
 async def migrate(url: str) -> list[str]:

@@ -41,7 +41,7 @@ class Program:
 
     def stored(self) -> int:
         """How many jobs there are beside the first."""
-        counts: dict[Any, int] = run_through(self.store().count_jobs())
+        counts: dict[Any, int] = run_through(self.store().reader.count_jobs())
         return sum(counts.values()) - 1
 
     def close(self) -> None:

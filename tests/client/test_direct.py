@@ -54,7 +54,7 @@ def _registered(program: Program) -> bool:
     """Let the type be known by its name, as a worker does."""
     from fairlead.client.blocking import run_through
 
-    run_through(program.store().register_types([program.mail.spec.job_type()]))
+    run_through(program.store().types.register([program.mail.spec.job_type()]))
     return True
 
 
@@ -97,7 +97,7 @@ def test_threads_at_once_lose_nothing(program: Program) -> None:
 
 
 def test_a_cut_is_overcome_with_the_same_ids(program: Program, monkeypatch: pytest.MonkeyPatch) -> None:
-    store = program.store()
+    store = program.store().jobs
     enqueue, cuts = store.enqueue, [True]
 
     async def cut(jobs: Sequence[NewJob], *more: Any) -> list[Enqueued]:
@@ -119,10 +119,10 @@ def test_patience_ends_and_refusals_are_told_at_once(program: Program, monkeypat
 
         return enqueue
 
-    monkeypatch.setattr(program.store(), "enqueue", away(StoreRefused("no")))
+    monkeypatch.setattr(program.store().jobs, "enqueue", away(StoreRefused("no")))
     with pytest.raises(StoreRefused):
         program.mail.delay()
-    monkeypatch.setattr(program.store(), "enqueue", away(StoreUnavailable("away")))
+    monkeypatch.setattr(program.store().jobs, "enqueue", away(StoreUnavailable("away")))
     monkeypatch.setattr(gather, "PATIENCE", -1.0)
     with pytest.raises(StoreUnavailable):
         program.mail.delay()
@@ -139,7 +139,7 @@ def test_a_shut_down_ends_the_wait_for_a_store_that_is_away(program: Program, mo
         thread.join(LONG)
         raise StoreUnavailable("the store is closed")
 
-    monkeypatch.setattr(program.store(), "enqueue", shut_down)
+    monkeypatch.setattr(program.store().jobs, "enqueue", shut_down)
     with pytest.raises(StoreUnavailable, match="shut down"):
         program.mail.delay()
     assert tries == [1]
@@ -162,7 +162,7 @@ async def test_a_worker_hears_of_every_job_though_it_does_not_poll(store_url: st
 def test_a_call_in_a_signal_handler_does_not_wait_for_what_it_interrupts(
     program: Program, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    store = program.store()
+    store = program.store().jobs
     enqueue = store.enqueue
 
     async def interrupted(jobs: Sequence[NewJob], *more: Any) -> list[Enqueued]:

@@ -11,6 +11,7 @@ import pytest
 from fairlead.client import gather
 from fairlead.client.blocking import run_through
 from fairlead.errors import StoreUnavailable
+from fairlead.records.lanes import KnownLanes
 from fairlead.stores.postgres import blocking
 from fairlead.stores.postgres.blocking import BlockingPostgresStore
 from tests.client.program import Program
@@ -49,7 +50,7 @@ def test_threads_share_a_few_connections(on_postgres: Program) -> None:
 
 
 def test_a_job_that_is_stored_already_is_not_stored_twice(on_postgres: Program) -> None:
-    store, (job,) = on_postgres.store(), on_postgres.mail._build([{}])
+    store, (job,) = on_postgres.store().jobs, on_postgres.mail._build([{}])
     for again in (False, False, True):
         (answer,) = run_through(store.enqueue([job], again))
         assert (answer.id, answer.duplicate) == (job.id, False)
@@ -100,7 +101,7 @@ def test_what_a_signal_handler_raises_reaches_the_caller(on_postgres: Program) -
 
 
 def test_a_closed_store_says_so_and_can_be_opened_again(postgres_url: str) -> None:
-    store = BlockingPostgresStore(postgres_url)
+    store = BlockingPostgresStore(postgres_url, KnownLanes())
     for _ in range(2):
         run_through(store.open())
         run_through(store.wake(["short"]))

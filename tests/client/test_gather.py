@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Collection, Sequence
-from typing import Any, cast
+from typing import Any
 
 import pytest
 
@@ -12,8 +12,8 @@ from fairlead.client.gather import Gatherer
 from fairlead.client.wakeups import Waker
 from fairlead.core.jobs.model import Enqueued, NewJob
 from fairlead.errors import StoreRefused, StoreUnavailable
-from fairlead.ports.store import Store
 from tests.contract.making import new_job
+from tests.support.doubles import store_of
 
 
 class SlowStore:
@@ -44,8 +44,8 @@ class SlowStore:
 
 def gatherer_on(store: SlowStore) -> tuple[Gatherer, Waker]:
     """A gatherer and its waker."""
-    waker = Waker(cast(Store, store))
-    return Gatherer(cast(Store, store), waker), waker
+    waker = Waker(store_of(jobs=store))
+    return Gatherer(store_of(jobs=store), waker), waker
 
 
 @pytest.mark.parametrize(("writers", "count"), [(1, 30), (8, gather.FEW)])
@@ -208,7 +208,7 @@ async def test_a_large_submission_is_stored_whole(store_url: str, run_in: str | 
     async with app:
         jobs = await count.options(run_in=run_in).enqueue_many([{"number": number} for number in range(2_300)])
         assert len({job.id for job in jobs}) == 2_300
-        assert sum((await (await app.store()).count_jobs()).values()) == 2_300
+        assert sum((await (await app.store()).reader.count_jobs()).values()) == 2_300
         for number in (0, 999, 1_100, 2_299):
             assert (await jobs[number].read()).payload == f'{{"number":{number}}}'
 
@@ -222,7 +222,7 @@ async def test_nothing_of_a_large_submission_is_stored_where_one_argument_is_wro
     async with app:
         with pytest.raises(fairlead.InvalidArguments):
             await count.enqueue_many([*[{"number": number} for number in range(2_300)], {"number": "many"}])
-        assert sum((await (await app.store()).count_jobs()).values()) == 0
+        assert sum((await (await app.store()).reader.count_jobs()).values()) == 0
 
 
 async def test_a_large_submission_whose_answer_was_lost_is_not_stored_twice(
@@ -235,20 +235,20 @@ async def test_a_large_submission_whose_answer_was_lost_is_not_stored_twice(
 
     async with app:
         store = await app.store()
-        enqueue, lost = store.enqueue, [True]
+        enqueue, lost = store.jobs.enqueue, [True]
 
         async def lose_an_answer(jobs: Sequence[NewJob], *more: Any) -> list[Enqueued]:
-            answers = await enqueue(jobs, *more)
+            answers: list[Enqueued] = await enqueue(jobs, *more)
             if lost:
                 raise StoreUnavailable("the connection broke" if lost.pop() else "")
             return answers
 
         await count.enqueue(0)
-        monkeypatch.setattr(store, "enqueue", lose_an_answer)
+        monkeypatch.setattr(store.jobs, "enqueue", lose_an_answer)
         jobs = await count.enqueue_many([{"number": number} for number in range(1_500)])
         assert not lost
         assert len({job.id for job in jobs}) == 1_500
-        assert sum((await store.count_jobs()).values()) == 1_501
+        assert sum((await store.reader.count_jobs()).values()) == 1_501
         assert (await jobs[7].read()).payload == '{"number":7}'
 
 
@@ -268,7 +268,7 @@ async def test_after_a_batch_of_a_large_submission_that_is_refused_no_other_leav
             batches.append(len(jobs))
             raise StoreRefused("no")
 
-        monkeypatch.setattr(store, "enqueue", refuse)
+        monkeypatch.setattr(store.jobs, "enqueue", refuse)
         with pytest.raises(StoreRefused):
             await count.enqueue_many([{"number": number} for number in range(5_500)])
         assert batches == [1_000]

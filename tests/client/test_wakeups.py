@@ -2,15 +2,14 @@
 
 import asyncio
 from collections.abc import Collection
-from typing import cast
 
 import pytest
 
 from fairlead.client import wakeups
 from fairlead.client.wakeups import Waker
 from fairlead.errors import StoreUnavailable
-from fairlead.ports.store import Store
 from tests.support.clock import Clock
+from tests.support.doubles import store_of
 
 A, B = frozenset({"a"}), frozenset({"b"})
 LONG = 10.0
@@ -39,7 +38,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
 
 
 def waker_on(store: Hints) -> Waker:
-    return Waker(cast(Store, store))
+    return Waker(store_of(jobs=store))
 
 
 @pytest.mark.parametrize(

@@ -42,8 +42,8 @@ from fairlead.core.protection.controls import Changed, Controls
 from fairlead.core.protection.token_bucket import Bucket, Flow, left, take, wait
 from fairlead.errors import Refused, StoreError
 from fairlead.handlers.spec import HandlerSpec
-from fairlead.ports.limits import Backlog, DepthBound
-from fairlead.ports.store import Store
+from fairlead.ports.jobs import Backlog, DepthBound
+from fairlead.records.store import Store
 
 FRESH = 1.0
 KEPT = 1.0  # seconds that tokens are kept
@@ -294,9 +294,9 @@ class Doorkeeper:
         """Read the rules and figures, and tell the store what is counted; False where the store is away."""
         admission = self.admission
         try:
-            admission.follow(await self._store.controls(admission.version))
+            admission.follow(await self._store.controls.read(admission.version))
             if admission.wants_sample():
-                admission.sampled(await self._store.read_backlog([ALL]))
+                admission.sampled(await self._store.backpressure.read_backlog([ALL]))
             if admission.counts:
                 await self._count()
         except StoreError:
@@ -342,7 +342,7 @@ class Doorkeeper:
     async def _count(self) -> None:
         counts, self.admission.counts = self.admission.counts, Counter()
         try:
-            await self._store.count_admissions(counts)
+            await self._store.backpressure.count_admissions(counts)
         except StoreError:
             self.admission.counts.update(counts)
             raise
@@ -361,7 +361,7 @@ class Doorkeeper:
             self._tokens[tenant] = tokens - count, until
 
     async def _fetch(self, tenant: str, way: Flow, count: int, least: int) -> int:
-        taken = await self._store.take_tokens(f"submit:{tenant}", way, least, max(least, int(way.rate * AHEAD)))
+        taken = await self._store.limits.take_tokens(f"submit:{tenant}", way, least, max(least, int(way.rate * AHEAD)))
         if taken.tokens < least:
             error = refuse_by_rate(way, tenant, count, taken.again_in)
             raise self.admission.refused(error, {tenant: count})

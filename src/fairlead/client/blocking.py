@@ -20,7 +20,7 @@ from fairlead.client.gather import Bounds, hints, store_patiently
 from fairlead.config import Settings
 from fairlead.core.jobs.model import Enqueued, NewJob
 from fairlead.errors import ConfigError, StoreError, StoreUnavailable
-from fairlead.ports.store import Store
+from fairlead.records.store import Store
 
 END_PATIENCE = 1.0
 SHUT_DOWN = "the app was shut down while this call waited for it; nobody knows whether it was done"
@@ -202,7 +202,7 @@ class ThreadHints:
         began = time.monotonic()
         if pools:
             with suppress(StoreError):
-                run_through(self._store.wake(pools))
+                run_through(self._store.jobs.wake(pools))
         return time.monotonic() - began
 
     def _may_end(self) -> bool:

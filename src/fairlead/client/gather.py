@@ -19,8 +19,8 @@ from fairlead.client.wakeups import Waker
 from fairlead.core.jobs.model import Enqueued, NewJob
 from fairlead.core.jobs.states import READY, SCHEDULED
 from fairlead.errors import FairleadError, StoreUnavailable
-from fairlead.ports.limits import DepthBound
-from fairlead.ports.store import SCHEDULED_HINT, Store
+from fairlead.ports.jobs import SCHEDULED_HINT, DepthBound
+from fairlead.records.store import Store
 
 BATCH = 1000
 ABREAST = 2  # batches that are on their way at once
@@ -45,7 +45,7 @@ class Gatherer:
     def __init__(self, store: Store, waker: Waker) -> None:
         self._store = store
         self._waker = waker
-        self.abreast = min(ABREAST, store.writers)
+        self.abreast = min(ABREAST, store.jobs.writers)
         self._waiting: list[Waiting] = []
         self._under_way = 0  # submissions that were sent and have no answer yet
         self._sending = 0  # batches or lone callers that are on their way
@@ -161,7 +161,7 @@ async def store_patiently(
     give_up = time.monotonic() + PATIENCE
     while True:
         try:
-            return await store.enqueue(jobs, again, wake, bounds)
+            return await store.jobs.enqueue(jobs, again, wake, bounds)
         except StoreUnavailable:
             if time.monotonic() + pause > give_up:
                 raise

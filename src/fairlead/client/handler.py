@@ -14,7 +14,7 @@ from fairlead.errors import ConfigError
 from fairlead.handlers.context import Context
 from fairlead.handlers.options import Choices, Options, Template
 from fairlead.handlers.spec import HandlerSpec
-from fairlead.ports.store import Store
+from fairlead.records.store import Store
 
 P = ParamSpec("P")
 Result = TypeVar("Result")
@@ -121,7 +121,7 @@ class Handler(Generic[P, Result]):
     def _enqueue_within(self, calls: Sequence[Mapping[str, Any]]) -> tuple[list[NewJob], Any]:
         """In the caller's transaction everything happens on the caller's connection; ours are not even opened."""
         jobs, store = self._build(calls), self._submitter.unopened_store()
-        return jobs, store.enqueue_within(self._options.connection, jobs, self._submitter.admission)
+        return jobs, store.jobs.enqueue_within(self._options.connection, jobs, self._submitter.admission)
 
     def _build(self, calls: Sequence[Mapping[str, Any]]) -> list[NewJob]:
         return build_jobs(self.spec, calls, self._shared(), self._submitter.settings, self._submitter.clock)

@@ -19,7 +19,7 @@ from fairlead.core.protection.limits import declared_marks
 from fairlead.core.stored import restored
 from fairlead.errors import ConfigError, InvalidArguments, UnknownType, UnsafePayload
 from fairlead.handlers.options import Options, new_jobs, template
-from fairlead.ports.store import Store
+from fairlead.records.store import Store
 
 if TYPE_CHECKING:
     import jsonschema_rs
@@ -79,7 +79,7 @@ def prepare(
 async def pools_of(store: Store) -> Pools:
     """The pools as operators and services have set them."""
     controls = Controls()
-    controls.follow((await store.controls()).controls)
+    controls.follow((await store.controls.read()).controls)
     return Pools(controls)
 
 
@@ -91,7 +91,7 @@ def placed(job_type: JobType, pools: Pools) -> str:
 
 async def registered_type(store: Store, name: str) -> JobType:
     """What the store knows of a type; UnknownType lists those that it has."""
-    types = {job_type.name: job_type for job_type in await store.job_types()}
+    types = {job_type.name: job_type for job_type in await store.types.all()}
     if name not in types:
         raise unknown_type(name, types)
     return types[name]

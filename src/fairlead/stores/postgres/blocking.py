@@ -18,6 +18,8 @@ from psycopg.rows import tuple_row
 from psycopg_pool import ConnectionPool, PoolTimeout
 
 from fairlead.errors import StoreUnavailable
+from fairlead.ports.database import Rows, Script
+from fairlead.records.lanes import KnownLanes
 from fairlead.stores.postgres.connection import (
     DEADLINE,
     POOL_PATIENCE,
@@ -28,8 +30,6 @@ from fairlead.stores.postgres.connection import (
 )
 from fairlead.stores.postgres.migrate import check_schema
 from fairlead.stores.postgres.store import PostgresStore
-from fairlead.stores.records import Rows
-from fairlead.stores.statements import Script
 
 POOL_SIZE = 8
 IDLE = 60.0  # seconds without use, after which a connection is closed
@@ -172,8 +172,8 @@ class FetchedRows:
 class BlockingPostgresStore(PostgresStore):
     """All verbs on the calling thread; their coroutines never wait."""
 
-    def __init__(self, url: str) -> None:
-        super().__init__(url)
+    def __init__(self, url: str, lanes: KnownLanes) -> None:
+        super().__init__(url, lanes)
         self._connections = BlockingPool(self._conninfo)
 
     async def open(self) -> None:
@@ -191,22 +191,22 @@ class BlockingPostgresStore(PostgresStore):
         with self._connections.lend() as connection:
             yield BlockingConnection(connection)
 
-    async def _transact(self, make_script: Callable[[], Script[Value]]) -> Value:
+    async def transact(self, make_script: Callable[[], Script[Value]]) -> Value:
         with self._connections.lend() as connection, connection.transaction():
             return await self._drive(BlockingConnection(connection), make_script())
 
-    async def _run(self, name: str, **parameters: Any) -> Rows:
+    async def run(self, name: str, **parameters: Any) -> Rows:
         with self._connections.lend() as connection:
             cursor = connection.execute(query(name).encode(), {"shard": 0, **parameters})
             return cursor.fetchall() if cursor.description else []
 
-    async def _ask(self, name: str, **parameters: Any) -> Rows:
+    async def ask(self, name: str, **parameters: Any) -> Rows:
         """Reading can be repeated, so connections that broke while they lay in the pool are nobody's concern."""
         try:
-            return await self._run(name, **parameters)
+            return await self.run(name, **parameters)
         except StoreUnavailable:
             self._connections.check()
-            return await self._run(name, **parameters)
+            return await self.run(name, **parameters)
 
 
 def _settle_in(connection: psycopg.Connection[Any]) -> None:

@@ -173,28 +173,29 @@ class Database:
         _forget_statistics(connection)
 
 
-class CallingThread:
+class CallingThread(Database):
     """A database as threads that block use it: its coroutines do the work where they are called and never wait."""
 
     def __init__(self, database: Database) -> None:
-        self._database = database
+        self._lines = database
+        self.address = database.address
 
     async def start(self) -> None:
         """Connect."""
-        self._database.open()
+        self._lines.open()
 
     async def stop(self) -> None:
         """Disconnect; a database in memory is left to its owner."""
-        if not self._database.address.in_memory:
-            self._database.close()
+        if not self._lines.address.in_memory:
+            self._lines.close()
 
     async def run(self, work: Callable[[apsw.Connection, float], Value | Afterwards[Value]]) -> Value:
         """The work's result, after its transaction has been committed."""
-        return self._database.call(work)
+        return self._lines.call(work)
 
     async def read(self, work: Callable[[apsw.Connection, float], Value]) -> Value:
         """The result of a work that only reads."""
-        return self._database.call(work, writes=False)
+        return self._lines.call(work, writes=False)
 
 
 def wal_bytes(path: str) -> int:

@@ -17,33 +17,18 @@ from fairlead.core.jobs.model import (
     Settlement,
 )
 from fairlead.errors import ConfigError
-from fairlead.ports.limits import DepthBound, Door
-from fairlead.ports.store import BlockingTransaction, OpenTransaction
-from fairlead.stores import rows
-from fairlead.stores.admission import AdmissionVerbs
-from fairlead.stores.api_records import ApiVerbs
-from fairlead.stores.callbacks import CallbackVerbs
-from fairlead.stores.cancelling import CancelVerbs
-from fairlead.stores.controls import ControlVerbs
-from fairlead.stores.dead_letters import DeadLetterVerbs
-from fairlead.stores.health import HealthVerbs
-from fairlead.stores.lanes import distinct_lanes
-from fairlead.stores.limits import LimitVerbs
-from fairlead.stores.records import Rows
-from fairlead.stores.samples import SampleVerbs
-from fairlead.stores.schedules import ScheduleVerbs
-from fairlead.stores.shares import ShareVerbs
+from fairlead.ports.database import Rows, Script
+from fairlead.ports.jobs import BlockingTransaction, DepthBound, Door, JobStore, OpenTransaction
+from fairlead.records import rows
+from fairlead.records.lanes import KnownLanes, distinct_lanes
 from fairlead.stores.sqlite import verbs
 from fairlead.stores.sqlite.address import parse
 from fairlead.stores.sqlite.connection import query
 from fairlead.stores.sqlite.database import CallingThread, Database
 from fairlead.stores.sqlite.leasebook import SqliteLeaseBook
-from fairlead.stores.sqlite.listing import ListingVerbs
 from fairlead.stores.sqlite.migrate import apply_missing, check_schema
-from fairlead.stores.sqlite.scripts import scripted
 from fairlead.stores.sqlite.telling import columns_of
 from fairlead.stores.sqlite.wakeups import LocalWakeups, SocketWakeups
-from fairlead.stores.statements import Script
 from fairlead.stores.within import run_within
 
 SLICE = 250  # rows that one transaction of a pruning removes
@@ -53,30 +38,17 @@ LOOKS = 100  # times in one pruning; the next one goes on from there
 Value = TypeVar("Value")
 
 
-class SqliteStore(
-    ListingVerbs,
-    DeadLetterVerbs,
-    CancelVerbs,
-    ControlVerbs,
-    ScheduleVerbs,
-    ShareVerbs,
-    HealthVerbs,
-    LimitVerbs,
-    AdmissionVerbs,
-    ApiVerbs,
-    SampleVerbs,
-    CallbackVerbs,
-):
+class SqliteStore(JobStore):
     """All verbs on one database of this process; `clock` is the database's now."""
 
     writers = 1
 
-    def __init__(self, url: str, clock: Callable[[], float] = time.time) -> None:
-        super().__init__()
+    def __init__(self, url: str, lanes: KnownLanes, clock: Callable[[], float] = time.time) -> None:
+        self._lanes = lanes
         self._url = url
         self._clock = clock
         self._address = parse(url)
-        self._database: Database | CallingThread = Database(self._address, clock)
+        self._database = Database(self._address, clock)
         self._wakeups = LocalWakeups() if self._address.in_memory else SocketWakeups(self._address.path)
         self._pruned_to = 0  # the place up to which a pruning has come
 
@@ -131,10 +103,10 @@ class SqliteStore(
     async def claim(self, quotas: Sequence[Quota], lease: Lease) -> list[Claim]:
         """Make the lease's owner the owner of up to the given number of jobs of each lane."""
         parts = list(columns_of(await self._database.run(verbs.claim(quotas, lease))))
-        await self._learn_lanes(set().union(*(columns[1] for columns in parts)))
+        await self._lanes.learn(self, set().union(*(columns[1] for columns in parts)))
         return rows.claims_of_parts(parts, self._lanes.__getitem__, lease)
 
-    def _claiming(self, quotas: Sequence[Quota], lease: Lease) -> Script[Rows]:
+    def claiming(self, quotas: Sequence[Quota], lease: Lease) -> Script[Rows]:
         telling = yield from verbs.claim_script(quotas, lease)
         return verbs.claimed((yield telling.whole())) if telling else []
 
@@ -151,21 +123,21 @@ class SqliteStore(
             retention=default_retention,
             shortest=min([default_retention, *retention.values()]),
         )
-        free = await self._ask("forgettable", limit=limit)
+        free = await self.ask("forgettable", limit=limit)
         removed = 0
         for start in range(0, len(prunable), SLICE):
             removed += await self._database.run(verbs.prune(prunable[start : start + SLICE]))
         for start in range(0, len(free), SLICE):
             await self._database.run(verbs.forget_keys(free[start : start + SLICE]))
-        await self._run("forget_workers")
-        await self._run("forget_run_counts")
+        await self.run("forget_workers")
+        await self.run("forget_run_counts")
         return removed
 
     async def _prunable(self, limit: int, **kept: Any) -> Rows:
         """The next jobs that may go, in the order in which they lie; begins anew where only young ones follow."""
         found: Rows = []
         for _ in range(LOOKS):
-            ((last, old, told),) = await self._ask("prunable", after=self._pruned_to, looked=LOOKED, **kept)
+            ((last, old, told),) = await self.ask("prunable", after=self._pruned_to, looked=LOOKED, **kept)
             found += from_json(told)[: limit - len(found)]
             if len(found) >= limit:
                 self._pruned_to = found[-1][0]
@@ -199,17 +171,17 @@ class SqliteStore(
         """What an operator wants to know about this database."""
         return await self._database.read(verbs.facts(self._address))
 
-    async def _transact(self, make_script: Callable[[], Script[Value]]) -> Value:
-        return await self._database.run(scripted(make_script))
+    async def transact(self, make_script: Callable[[], Script[Value]]) -> Value:
+        return await self._database.run(verbs.scripted(make_script))
 
-    async def _ask(self, name: str, **parameters: Any) -> Rows:
-        return await self._ask_each(name, [parameters])
+    async def ask(self, name: str, **parameters: Any) -> Rows:
+        return await self.ask_each(name, [parameters])
 
-    async def _ask_each(self, name: str, batch: Sequence[dict[str, Any]]) -> Rows:
+    async def ask_each(self, name: str, batch: Sequence[dict[str, Any]]) -> Rows:
         return await self._database.read(verbs.each(name, batch))
 
-    async def _run(self, name: str, **parameters: Any) -> Rows:
-        return await self._run_each(name, [parameters])
+    async def run(self, name: str, **parameters: Any) -> Rows:
+        return await self.run_each(name, [parameters])
 
-    async def _run_each(self, name: str, batch: Sequence[dict[str, Any]]) -> Rows:
+    async def run_each(self, name: str, batch: Sequence[dict[str, Any]]) -> Rows:
         return await self._database.run(verbs.each(name, batch))
