@@ -21,6 +21,7 @@ import asyncio
 import os
 import random
 import time
+from typing import Any
 
 import fairlead
 
