@@ -12,6 +12,8 @@ import pytest
 import fairlead
 from fairlead.client import admission
 from fairlead.core.protection.backpressure import overload
+from fairlead.core.web.egress import EgressRules
+from fairlead.operate import callbacks
 from fairlead.operate.audit import Operator
 from fairlead.operate.backpressure import bounds, set_depth, set_overload, set_rate
 from fairlead.records.store import Store
@@ -229,6 +231,22 @@ def submit_within(url: str, mail: fairlead.Handler[..., Any], rule: str) -> None
             with pytest.raises(errors[rule]):
                 within.delay()
         connection.commit()
+
+
+async def test_jobs_that_an_operator_makes_are_counted(store_url: str) -> None:
+    app, _ = declare(store_url)
+    async with app:
+        store = await app.store()
+        await app.schedules.add("nightly", "@daily", "mail", {})
+        await callbacks.add_endpoint(store, ADA, EgressRules(), "hook", "https://example.org/hook")
+        await set_depth(store, "tenant", "*", 2, ADA)
+        await app.schedules.run_now("nightly")
+        await callbacks.send_ping(store, ADA, None, "hook", "default")
+        with pytest.raises(fairlead.TenantQueueFull):
+            await app.schedules.run_now("nightly")
+        with pytest.raises(fairlead.TenantQueueFull):
+            await callbacks.send_ping(store, ADA, None, "hook", "default")
+        assert await stored(store) == 2
 
 
 async def eventually_accepted(mail: fairlead.Handler[..., Any]) -> None:
