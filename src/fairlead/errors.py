@@ -129,6 +129,10 @@ class Refused(FairleadError):
         self.quota = quota
         self.window = window
 
+    def __reduce__(self) -> tuple[type["Refused"], tuple[str, float, float | None, float | None]]:
+        """How to copy it."""
+        return type(self), (str(self), self.retry_after, self.quota, self.window)
+
 
 class TenantQueueFull(Refused):
     """As many jobs of the tenant wait as may."""

@@ -7,7 +7,7 @@ from fairlead.core.jobs.failure import Policies
 from fairlead.core.jobs.model import Ending, Held, Outcome
 from fairlead.core.jobs.settle import settle
 from fairlead.core.jobs.states import State
-from fairlead.operate.submit import policies_of
+from fairlead.handlers.registered import policies_of
 from fairlead.ports.jobs import LIMITS_HINT
 from fairlead.records.store import Store
 from fairlead.scheduler.crashes import Crashes
