@@ -62,7 +62,7 @@ async def herd(scratch: Scratch, jobs: int, takes: float, seconds: float, interv
         found = await _measure(await scratch.fresh(), others, takes, case == "herd", seconds, interval)
         rows.append({"case": case, **found})
     figures = {f"{row['case']}_{name}": value for row in rows for name, value in row.items() if name != "case"}
-    figures["allowed_ms"] = round(figures["quiet_new_p99_ms"] * 1.1 + takes * 1000, 1)
+    figures["allowed_ms"] = round(float(figures["quiet_new_p99_ms"]) * 1.1 + takes * 1000, 1)
     return Report("herd", setup, figures, rows, HERD_NOTES)
 
 

@@ -31,7 +31,7 @@ class Report:
 async def describe(url: str, **choices: Any) -> dict[str, Any]:
     """The setup of a run: store, durability, versions, machine, and the options of this benchmark."""
     async with BenchApp(url) as app:
-        facts = await (await app.store()).facts()
+        facts = await (await app.store()).jobs.facts()
     durability = {name: facts[name] for name in DURABILITY if name in facts}
     return {"store": facts["store"], "version": facts["version"], "durability": durability, **machine(), **choices}
 

@@ -80,9 +80,9 @@ async def _until_registered(app: BenchApp, processes: int, worker: Process, log:
     store = await app.store()
     with suppress(TimeoutError):
         async with asyncio.timeout(START_SECONDS):
-            while worker.returncode is None and len(await store.workers()) < processes:  # noqa: ASYNC110
+            while worker.returncode is None and len(await store.workers.all()) < processes:  # noqa: ASYNC110
                 await asyncio.sleep(0.02)
-    if worker.returncode is None and len(await store.workers()) >= processes:
+    if worker.returncode is None and len(await store.workers.all()) >= processes:
         return
     log.seek(0)
     said = log.read().decode(errors="replace")[-2000:]

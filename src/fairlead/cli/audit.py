@@ -68,7 +68,7 @@ def print_entries(entries: Sequence[AuditEntry]) -> None:
 
 async def _read(settings: Settings, limit: int, cursor: int | None) -> list[AuditEntry]:
     async with opened(settings) as client:
-        return await client.store.read_audit(limit, cursor)
+        return await client.store.audit.read(limit, cursor)
 
 
 async def _verify(settings: Settings) -> Verification:

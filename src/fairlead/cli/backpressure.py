@@ -13,7 +13,7 @@ from fairlead.core.durations import words
 from fairlead.core.protection.backpressure import Action, overload
 from fairlead.operate import backpressure
 from fairlead.operate.backpressure import Bounds
-from fairlead.ports.store import Store
+from fairlead.records.store import Store
 
 Value = TypeVar("Value")
 Scope = Annotated[str, typer.Argument(metavar="SCOPE", help="Whom to bound: tenant or tier.")]

@@ -14,7 +14,7 @@ from fairlead.config import Settings
 from fairlead.core.web.callbacks import KEPT_DELIVERIES, OVERLAP, CallbackEvent, Delivered, Endpoint
 from fairlead.operate import callbacks as use_cases
 from fairlead.operate.callbacks import MadeSecret, Sent
-from fairlead.ports.store import Store
+from fairlead.records.store import Store
 
 PAGE = 500
 Result = TypeVar("Result")

@@ -31,7 +31,7 @@ from fairlead.core.jobs.states import State
 from fairlead.operate import change_jobs
 from fairlead.operate.audit import Operator
 from fairlead.operate.cancel_jobs import count
-from fairlead.ports.store import Store
+from fairlead.records.store import Store
 
 MOST = 1_000_000
 

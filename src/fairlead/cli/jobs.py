@@ -36,7 +36,7 @@ from fairlead.errors import JobNotFound
 from fairlead.operate import dead_letters
 from fairlead.operate.dead_letters import DeadLetter
 from fairlead.operate.job_terms import JobTerms, job_terms
-from fairlead.ports.store import Store
+from fairlead.records.store import Store
 
 
 def parse_cursor(text: str) -> str:
@@ -116,7 +116,7 @@ async def _lease_left(store: Store, job: JobRecord) -> float | None:
     """For how long the worker of a running job still owns it, if it says nothing more."""
     if job.state is not State.RUNNING:
         return None
-    left = [worker.lease_left for worker in await store.workers() if worker.info.id == job.worker]
+    left = [worker.lease_left for worker in await store.workers.all() if worker.info.id == job.worker]
     return max(0.0, left[0]) if left else 0.0
 
 

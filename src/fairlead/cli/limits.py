@@ -13,8 +13,8 @@ from fairlead.core.jobs.model import instant
 from fairlead.core.protection.limits import SCOPES
 from fairlead.operate import limits
 from fairlead.operate.limits import LimitInForce
-from fairlead.ports.limits import Holder
-from fairlead.ports.store import Store
+from fairlead.records.limits import Holder
+from fairlead.records.store import Store
 
 Value = TypeVar("Value")
 Scope = Annotated[str, typer.Argument(metavar="SCOPE", help=f"What to limit: {', '.join(SCOPES)}.")]

@@ -100,7 +100,7 @@ def worker_document(record: WorkerRecord) -> dict[str, Any]:
 
 async def _workers(settings: Settings) -> list[WorkerRecord]:
     async with opened(settings) as client:
-        return await client.store.workers()
+        return await client.store.workers.all()
 
 
 async def _direct(settings: Settings, worker_id: str, direction: Direction, who: Operator) -> None:

@@ -14,7 +14,7 @@ from fairlead.cli.output import cell, json_moment, moment, plain, show, show_jso
 from fairlead.core.fairness.ledger import Line
 from fairlead.core.fairness.tenancy import Tenant
 from fairlead.operate import tenants
-from fairlead.ports.store import Store
+from fairlead.records.store import Store
 
 Value = TypeVar("Value")
 

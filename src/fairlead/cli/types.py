@@ -27,7 +27,7 @@ def list_types(database: Database = None, as_json: Json = False) -> None:
 
     async def read() -> list[TypeLook]:
         async with opened(settings_for(database)) as client:
-            types = sorted(await client.store.job_types(), key=lambda item: item.name)
+            types = sorted(await client.store.types.all(), key=lambda item: item.name)
             return await type_looks(client.store, types)
 
     looks = asyncio.run(read())

@@ -20,7 +20,7 @@ from fairlead.core.protection.token_bucket import flow
 from fairlead.errors import ConfigError
 from fairlead.operate.audit import Operator
 from fairlead.operate.settings import Expected, change_control, read_controls, removal
-from fairlead.ports.store import Store
+from fairlead.records.store import Store
 
 
 class Bounds(NamedTuple):
@@ -67,7 +67,7 @@ async def bounds(store: Store) -> Bounds:
     rates = {name: (way.rate, way.burst) for name, way in flows(controls).items()}
     kinds = (DEPTH, SUBMISSION, OVERLOAD)
     versions = {(kind, name): item.version for kind in kinds for name, item in controls.of(kind).items()}
-    return Bounds(depths(controls), rates, Policy(controls).overload, await store.admissions(), versions)
+    return Bounds(depths(controls), rates, Policy(controls).overload, await store.backpressure.admissions(), versions)
 
 
 def _rule(scope: str, name: str, value: dict[str, Any] | None) -> str:

@@ -8,7 +8,7 @@ from fairlead.core.names import check_name
 from fairlead.core.protection.controls import Controls
 from fairlead.operate.audit import Operator
 from fairlead.operate.settings import Expected, change_control, read_controls, removal, version_of
-from fairlead.ports.store import Store
+from fairlead.records.store import Store
 
 
 async def list_pools(store: Store) -> list[Pool]:

@@ -5,7 +5,8 @@ from collections.abc import Callable, Container
 from fairlead.core.protection.controls import ABSENT, Change, Control, Controls, Value
 from fairlead.errors import ChangedMeanwhile, NotSet, StoreUnavailable
 from fairlead.operate.audit import Operator
-from fairlead.ports.store import CONTROLS_HINT, Store
+from fairlead.ports.jobs import CONTROLS_HINT
+from fairlead.records.store import Store
 
 ROUNDS = 10
 
@@ -16,7 +17,7 @@ Decide = Callable[[Controls], Value | None]
 async def read_controls(store: Store) -> Controls:
     """All that is set now."""
     controls = Controls()
-    controls.follow((await store.controls()).controls)
+    controls.follow((await store.controls.read()).controls)
     return controls
 
 
@@ -31,9 +32,9 @@ async def change_control(
         require_expected(seen, expected, target)
         value = decide(controls)
         note = operator.note(action, target, value=value)
-        made = await store.change_controls([Change(kind, name, value, seen)], note)
+        made = await store.controls.change([Change(kind, name, value, seen)], note)
         if made:
-            await store.wake([CONTROLS_HINT])
+            await store.jobs.wake([CONTROLS_HINT])
             return made[0]
     raise StoreUnavailable(f"{target} was changed by others {ROUNDS} times in a row; try again")
 

@@ -1,4 +1,4 @@
-"""The verbs about admission, alike for every store: sampled backlogs, and counts of what was not accepted."""
+"""Backpressure: sampled backlogs of tenants, and counts of submissions that were not accepted."""
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
@@ -6,41 +6,39 @@ from typing import Any
 
 from fairlead.core.jobs.model import Lane
 from fairlead.ports.database import Database, Run, RunEach, Script
-from fairlead.ports.limits import Backlog
-from fairlead.stores.lanes import KnownLanes
+from fairlead.ports.jobs import Backlog
+from fairlead.records.lanes import KnownLanes
 
 
-class AdmissionVerbs(Database):
-    """The verbs, over the statements of a store."""
+class Backpressure:
+    """Reads and writes what bounds on submission are checked against."""
 
-    _lanes: KnownLanes
-
-    async def _learn_lanes(self, lane_ids: Iterable[int]) -> None:
-        """Read the lanes that are not known."""
-        raise NotImplementedError
+    def __init__(self, database: Database, lanes: KnownLanes) -> None:
+        self._database = database
+        self._lanes = lanes
 
     async def waiting(self) -> dict[Lane, tuple[int, int]]:
         """How many jobs of each lane are ready, and how many wait in all."""
-        found = await self.ask("count_waiting")
-        await self._learn_lanes(row[0] for row in found)
+        found = await self._database.ask("count_waiting")
+        await self._lanes.learn(self._database, (row[0] for row in found))
         return {self._lanes[lane]: (ready, all_) for lane, ready, all_ in found}
 
     async def write_backlog(self, backlog: Mapping[str, int], age: float = 0.0) -> None:
         """Replace the sampled figures by these."""
-        await self.transact(lambda: _replace(backlog, age))
+        await self._database.transact(lambda: _replace(backlog, age))
 
     async def read_backlog(self, tenants: Iterable[str]) -> dict[str, Backlog]:
         """The sampled figures of those tenants that have one."""
-        return backlog_of(await self.ask_each("read_backlog", [{"tenant": tenant} for tenant in tenants]))
+        return backlog_of(await self._database.ask_each("read_backlog", [{"tenant": tenant} for tenant in tenants]))
 
     async def count_admissions(self, counts: Mapping[tuple[str, str], int]) -> None:
         """Add to what was refused, put off or shed."""
         batch = [{"tenant": tenant, "code": code, "jobs": jobs} for (tenant, code), jobs in counts.items()]
-        await self.run_each("count_admissions", batch)
+        await self._database.run_each("count_admissions", batch)
 
     async def admissions(self) -> dict[tuple[str, str], int]:
         """What was refused, put off or shed so far."""
-        return {(tenant, code): jobs for tenant, code, jobs in await self.ask("read_admissions")}
+        return {(tenant, code): jobs for tenant, code, jobs in await self._database.ask("read_admissions")}
 
 
 def backlog_of(found: Sequence[Any]) -> dict[str, Backlog]:

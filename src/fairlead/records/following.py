@@ -11,10 +11,10 @@ from fairlead.core.jobs.model import NewJob
 from fairlead.core.jobs.states import State
 from fairlead.core.web.callbacks import EVERYONE, EndedJob, delivery, endpoint_named, nearest, wants_callback
 from fairlead.ports.database import RunEach, Script
-from fairlead.stores import rows
-from fairlead.stores.callbacks import endpoint_of
-from fairlead.stores.enqueue import job_row
-from fairlead.stores.lanes import ensure_lanes
+from fairlead.records import rows
+from fairlead.records.callbacks import endpoint_of
+from fairlead.records.enqueue import job_row
+from fairlead.records.lanes import ensure_lanes
 
 
 def follow_script(ids: Iterable[str]) -> Script[None]:

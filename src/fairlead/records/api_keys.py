@@ -1,4 +1,4 @@
-"""The verbs behind the HTTP API, alike for every store: keys, kept answers, and changes of jobs that wait."""
+"""API keys of the HTTP API, and stored responses to requests with an Idempotency-Key."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -11,70 +11,67 @@ from fairlead.core.stored import words
 from fairlead.core.web.api_keys import ApiKey, Grant, NewKey
 from fairlead.core.web.stored_responses import Reservation, StoredResponse
 from fairlead.ports.database import Database, Run, RunEach, Script
-from fairlead.stores import rows
-from fairlead.stores.dead_letters import append_script
-
-Rows = list[Any]
+from fairlead.records import rows
+from fairlead.records.audit import append_script
 
 
-class ApiVerbs(Database):
-    """The verbs, over the statements of a store."""
+class ApiKeys:
+    """Adds, reads and revokes API keys."""
 
-    async def amend_waiting(self, changes: Sequence[WaitingChange], note: AuditNote) -> set[str]:
-        """Apply changes to jobs that still wait as they were seen; returns their ids."""
-        return await self.transact(lambda: _amend(changes, note))
+    def __init__(self, database: Database) -> None:
+        self._database = database
 
-    async def count_ahead(self, job_id: str, limit: int) -> int:
-        """How many ready jobs of its lane are before a ready job, counted up to the limit."""
-        return int((await self.ask("count_ahead", id=job_id, limit=limit))[0][0])
-
-    async def direct_worker(self, worker_id: str, state: str, note: AuditNote) -> bool:
-        """Write the state that a live worker is to take on; False where there is no such worker."""
-        return await self.transact(lambda: _direct(worker_id, state, note))
-
-    async def add_key(self, key: NewKey, note: AuditNote) -> None:
+    async def add(self, key: NewKey, note: AuditNote) -> None:
         """Keep a new key."""
-        await self.transact(lambda: _add_key(key, note))
+        await self._database.transact(lambda: _add_key(key, note))
 
-    async def list_keys(self, limit: int, cursor: str | None = None) -> list[ApiKey]:
+    async def page(self, limit: int, cursor: str | None = None) -> list[ApiKey]:
         """Keys after the cursor, by id."""
-        return [key_of(row) for row in await self.ask("list_keys", limit=limit, cursor=cursor)]
+        return [key_of(row) for row in await self._database.ask("list_keys", limit=limit, cursor=cursor)]
 
-    async def read_keys(self, ids: Sequence[str]) -> list[ApiKey]:
+    async def read(self, ids: Sequence[str]) -> list[ApiKey]:
         """Those of the keys that there are."""
-        return [key_of(row) for row in await self.ask_each("read_api_keys", [{"id": item} for item in ids])]
+        return [key_of(row) for row in await self._database.ask_each("read_api_keys", [{"id": item} for item in ids])]
 
-    async def revoke_key(self, key_id: str, note: AuditNote) -> bool:
+    async def revoke(self, key_id: str, note: AuditNote) -> bool:
         """End a key; False where it had been ended before, or never was."""
-        return await self.transact(lambda: _revoke_key(key_id, note))
+        return await self._database.transact(lambda: _revoke_key(key_id, note))
 
-    async def touch_keys(self, uses: Mapping[str, float]) -> None:
+    async def touch(self, uses: Mapping[str, float]) -> None:
         """Keep when keys were last used: so many seconds ago."""
-        await self.run_each("touch_keys", [{"id": key_id, "ago": ago} for key_id, ago in sorted(uses.items())])
+        batch = [{"id": key_id, "ago": ago} for key_id, ago in sorted(uses.items())]
+        await self._database.run_each("touch_keys", batch)
 
-    async def reserve_answer(self, wanted: Reservation, lock: float, keep: float) -> StoredResponse | None:
+
+class StoredResponses:
+    """Reserves a response for a request, keeps it, and removes it past its time."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def reserve(self, wanted: Reservation, lock: float, keep: float) -> StoredResponse | None:
         """Reserve the answer for a request, unless it is reserved or there: then that one."""
         parameters = {"scope": wanted.scope, "key": wanted.key}
-        taken = await self.run(
+        taken = await self._database.run(
             "reserve_answer", **parameters, token=wanted.token, digest=wanted.digest, lock=lock, keep=keep
         )
         if taken:
             return None
-        found = await self.ask("read_answer", **parameters)
+        found = await self._database.ask("read_answer", **parameters)
         return StoredResponse(*found[0]) if found else StoredResponse(wanted.digest, None, None, None)
 
-    async def keep_answer(self, reserved: Reservation, status: int, headers: str, body: str) -> None:
+    async def keep(self, reserved: Reservation, status: int, headers: str, body: str) -> None:
         """Keep the answer that was reserved, if it still is."""
         parameters = {"scope": reserved.scope, "key": reserved.key, "token": reserved.token}
-        await self.run("keep_answer", **parameters, status=status, headers=headers, body=body)
+        await self._database.run("keep_answer", **parameters, status=status, headers=headers, body=body)
 
-    async def drop_answer(self, reserved: Reservation) -> None:
+    async def drop(self, reserved: Reservation) -> None:
         """Give up a reservation."""
-        await self.run("drop_answer", scope=reserved.scope, key=reserved.key, token=reserved.token)
+        await self._database.run("drop_answer", scope=reserved.scope, key=reserved.key, token=reserved.token)
 
-    async def forget_answers(self, limit: int) -> int:
+    async def prune(self, limit: int) -> int:
         """Remove answers past their time; returns how many."""
-        return len(await self.run("forget_answers", limit=limit))
+        return len(await self._database.run("forget_answers", limit=limit))
 
 
 def key_of(row: Sequence[Any]) -> ApiKey:

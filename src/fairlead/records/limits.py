@@ -1,4 +1,4 @@
-"""The verbs about limits, alike for every store.
+"""Limits over all workers: claims under concurrency and rate limits, and their use.
 
 A claim under limits is one transaction: lock the row of each limit, in the order of their names; count what runs from
 the jobs themselves; let core decide how many may start; claim them; write the buckets of those with a rate. Who waits
@@ -17,15 +17,46 @@ from fairlead.core.jobs.model import Claim, Lane, Lease, Quota
 from fairlead.core.protection.limits import Account, Bound, Rules, Wanted, account, grant, room, usage
 from fairlead.core.protection.token_bucket import Bucket, Flow, full_at, left, take, wait
 from fairlead.errors import StoreUnavailable
-from fairlead.ports.database import Database, Run, RunEach, Script
-from fairlead.ports.limits import Holder, LimitedClaims, LimitUse, Taken
-from fairlead.stores import rows
-from fairlead.stores.lanes import KnownLanes
+from fairlead.ports.database import Run, RunEach, Script
+from fairlead.ports.jobs import JobStore
+from fairlead.records import rows
+from fairlead.records.lanes import KnownLanes
 
 ROUNDS = 5
 MOST_MADE = 50_000
 
 Value = TypeVar("Value")
+
+
+class LimitedClaims(NamedTuple):
+    """What was claimed under limits, and which are full now, with the seconds until there is room where known."""
+
+    claims: list[Claim]
+    full: Mapping[str, float | None]
+
+
+class LimitUse(NamedTuple):
+    """How many jobs run in each lane, and the buckets that are not full, at an instant of the store's clock."""
+
+    running: Mapping[Lane, int]
+    buckets: Mapping[str, Bucket]
+    now: float
+
+
+class Holder(NamedTuple):
+    """A job that runs, and since when."""
+
+    id: str
+    tenant: str
+    since: float
+    worker: str | None
+
+
+class Taken(NamedTuple):
+    """How many tokens were taken; where none, the seconds until there are enough."""
+
+    tokens: int
+    again_in: float
 
 
 class Locked(NamedTuple):
@@ -35,24 +66,16 @@ class Locked(NamedTuple):
     now: float
 
 
-class LimitVerbs(Database):
-    """The verbs, over the statements of a store."""
+class Limits:
+    """Claims under limits, and tells how much of each limit is in use."""
 
-    _lanes: KnownLanes
-
-    def __init__(self) -> None:
-        super().__init__()
+    def __init__(self, jobs: JobStore, lanes: KnownLanes) -> None:
+        self._database = jobs
+        self._lanes = lanes
+        self._claiming = jobs.claiming
         self._made: set[str] = set()
 
-    async def _learn_lanes(self, lane_ids: Iterable[int]) -> None:
-        """Read the lanes that are not known."""
-        raise NotImplementedError
-
-    def _claiming(self, quotas: Sequence[Quota], lease: Lease) -> Script[list[Any]]:
-        """The statements that claim; the result is what rows.claims_of takes."""
-        raise NotImplementedError
-
-    async def claim_limited(self, wanted: Sequence[Wanted], rules: Rules, lease: Lease) -> LimitedClaims:
+    async def claim(self, wanted: Sequence[Wanted], rules: Rules, lease: Lease) -> LimitedClaims:
         """Claim as much of the quotas as their limits leave."""
         names = sorted({name for item in wanted for name in item.limits})
 
@@ -67,11 +90,11 @@ class LimitVerbs(Database):
         """Take up to `most` tokens of a bucket, or none if there are not `least`."""
         return await self._with_rows([name], lambda: _take(name, way, least, most))
 
-    async def limit_use(self) -> LimitUse:
+    async def use(self) -> LimitUse:
         """How many jobs run in each lane, and the buckets, at the store's now."""
-        running = await self.ask("count_running")
-        await self._learn_lanes(row[0] for row in running)
-        buckets = await self.ask("read_limits")
+        running = await self._database.ask("count_running")
+        await self._lanes.learn(self._database, (row[0] for row in running))
+        buckets = await self._database.ask("read_limits")
         return LimitUse(
             {self._lanes[lane]: count for lane, count in running},
             {name: Bucket(tokens, at) for name, tokens, at, _ in buckets if tokens is not None},
@@ -81,26 +104,26 @@ class LimitVerbs(Database):
     async def holders(self, lanes: Iterable[Lane], most: int) -> list[Holder]:
         """Jobs of these lanes that run now, those that run longest first."""
         tenants = {lane.id: lane.tenant for lane in lanes}
-        found = await self.ask("holders", lanes=json.dumps(list(tenants)), most=most)
+        found = await self._database.ask("holders", lanes=json.dumps(list(tenants)), most=most)
         return [Holder(row[0], tenants[row[1]], row[2], row[3]) for row in found]
 
-    async def prune_limits(self, kept: float, limit: int) -> int:
+    async def prune(self, kept: float, limit: int) -> int:
         """Remove buckets that make no difference and lanes with keys that have been idle so long; returns those."""
-        await self.run("forget_limits", limit=limit)
-        if not await self.ask("keyed_lanes"):
+        await self._database.run("forget_limits", limit=limit)
+        if not await self._database.ask("keyed_lanes"):
             return 0
-        await self.run("unmark_lanes")
-        await self.run("mark_lanes")
-        return len(await self.run("forget_lanes", kept=kept))
+        await self._database.run("unmark_lanes")
+        await self._database.run("mark_lanes")
+        return len(await self._database.run("forget_lanes", kept=kept))
 
     async def _with_rows(self, names: Sequence[str], make_script: Callable[[], Script[Value | None]]) -> Value:
         for _ in range(ROUNDS):
             if new := [{"name": name} for name in names if name not in self._made]:
-                await self.run_each("make_limits", new)
+                await self._database.run_each("make_limits", new)
                 if len(self._made) > MOST_MADE:
                     self._made.clear()
                 self._made.update(names)
-            answer = await self.transact(make_script)
+            answer = await self._database.transact(make_script)
             if answer is not None:
                 return answer
             self._made.difference_update(names)

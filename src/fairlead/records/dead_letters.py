@@ -1,4 +1,4 @@
-"""The verbs about dead letters and the audit, alike for every store: scripts that it runs in one transaction each.
+"""Dead letters: listing them by group, and the moves that an operator makes.
 
 A revival needs its idempotency key before it may be live. The keys go through the same statements as those of a
 submission, after the job's own key was released: a submitter who has just read that key as free, since its job was
@@ -11,66 +11,55 @@ audit comes last: its lock is held for the shortest time.
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from fairlead.core.insight.audit import AuditEntry, AuditHead, AuditNote, next_entry
+from fairlead.core.insight.audit import AuditNote
 from fairlead.core.jobs.dead_letters import Amendment, DeadHold, Refusal, Revival, Revived
 from fairlead.core.jobs.idempotency import split_repeats
 from fairlead.core.jobs.model import DeadGroup, JobFilter, Lane, NewJob, Scope, Unique
 from fairlead.core.jobs.states import State
 from fairlead.ports.database import Database, Run, RunEach, Script
-from fairlead.stores import rows
-from fairlead.stores.enqueue import claim_keys
-from fairlead.stores.lanes import ensure_lanes
+from fairlead.records import rows
+from fairlead.records.audit import append_script
+from fairlead.records.enqueue import claim_keys
+from fairlead.records.lanes import ensure_lanes
 
 
-class DeadLetterVerbs(Database):
-    """The verbs, over the statements of a store."""
+class DeadLetters:
+    """Groups, revives, amends, cancels and removes dead jobs; each move names the death it was decided about."""
 
-    async def dead_groups(self, wanted: JobFilter, limit: int) -> list[DeadGroup]:
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def groups(self, wanted: JobFilter, limit: int) -> list[DeadGroup]:
         """Dead jobs by type and fingerprint, the largest group first."""
-        found = await self.ask("dead_groups", limit=limit, **rows.filter_row(wanted))
+        found = await self._database.ask("dead_groups", limit=limit, **rows.filter_row(wanted))
         return [rows.group_of(row) for row in found]
 
-    async def dead_trend(self, wanted: JobFilter, width: float, parts: int) -> dict[tuple[str | None, str], list[int]]:
+    async def trend(self, wanted: JobFilter, width: float, parts: int) -> dict[tuple[str | None, str], list[int]]:
         """How many died in each of the last parts of time, oldest first, by fingerprint and type."""
         found: dict[tuple[str | None, str], list[int]] = {}
-        for row in await self.ask("dead_trend", width=width, parts=parts, **rows.filter_row(wanted)):
+        for row in await self._database.ask("dead_trend", width=width, parts=parts, **rows.filter_row(wanted)):
             found.setdefault((row[0], row[1]), [0] * parts)[parts - 1 - row[2]] = row[3]
         return found
 
     async def revive(self, revivals: Sequence[Revival], note: AuditNote) -> Revived:
         """Make dead jobs ready again where they are still what was seen and their key is not another job's."""
-        return await self.transact(lambda: revive_script(revivals, note))
+        return await self._database.transact(lambda: revive_script(revivals, note))
 
-    async def amend_dead(self, amendments: Sequence[Amendment], note: AuditNote) -> set[str]:
+    async def amend(self, amendments: Sequence[Amendment], note: AuditNote) -> set[str]:
         """Replace the payload of dead jobs that are still what was seen; returns their ids."""
-        return await self.transact(lambda: _amend(amendments, note))
+        return await self._database.transact(lambda: _amend(amendments, note))
 
-    async def cancel_dead(self, holds: Sequence[DeadHold], note: AuditNote) -> set[str]:
+    async def cancel(self, holds: Sequence[DeadHold], note: AuditNote) -> set[str]:
         """Make dead jobs cancelled that are still what was seen; returns their ids."""
-        return await self.transact(lambda: _cancel(holds, note))
+        return await self._database.transact(lambda: _cancel(holds, note))
 
-    async def purge_dead(self, wanted: JobFilter, older_than: float, limit: int, note: AuditNote) -> int:
+    async def purge(self, wanted: JobFilter, older_than: float, limit: int, note: AuditNote) -> int:
         """Remove up to `limit` dead jobs that died so many seconds ago, with their attempts; returns how many."""
-        return await self.transact(lambda: _purge(wanted, older_than, limit, note))
+        return await self._database.transact(lambda: _purge(wanted, older_than, limit, note))
 
-    async def remove_dead(self, holds: Sequence[DeadHold], note: AuditNote) -> set[str]:
+    async def remove(self, holds: Sequence[DeadHold], note: AuditNote) -> set[str]:
         """Remove dead jobs that are still what was seen, with their attempts; returns their ids."""
-        return await self.transact(lambda: _remove(holds, note))
-
-    async def append_audit(self, note: AuditNote, jobs: Sequence[str] = ()) -> AuditEntry:
-        """Write an entry about these jobs at the end of the chain."""
-        return await self.transact(lambda: append_script(note, jobs))
-
-    async def read_audit(self, limit: int, cursor: int | None = None, job_id: str | None = None) -> list[AuditEntry]:
-        """Entries, newest first, of one job or of all."""
-        name = "read_audit" if job_id is None else "read_audit_of"
-        found = await self.ask(name, limit=limit, cursor=cursor, job_id=job_id)
-        return [AuditEntry(*row) for row in found]
-
-    async def audit_head(self) -> AuditHead:
-        """Where the chain ends."""
-        found = await self.ask("read_audit_head")
-        return AuditHead(*found[0]) if found else AuditHead(0, "")
+        return await self._database.transact(lambda: _remove(holds, note))
 
 
 def revive_script(revivals: Sequence[Revival], note: AuditNote) -> Script[Revived]:
@@ -86,18 +75,6 @@ def revive_script(revivals: Sequence[Revival], note: AuditNote) -> Script[Revive
         ids = {row[0] for row in (yield RunEach("revive", [_revival_row(item) for item in free]))}
         yield from append_script(_counted(note, ids), sorted(ids))
     return Revived(frozenset(ids), refused)
-
-
-def append_script(note: AuditNote, jobs: Iterable[str] = ()) -> Script[AuditEntry]:
-    """Lock the head, write the entry that follows it, and move the head."""
-    ((last, hash_, now),) = yield Run("lock_audit", {})
-    entry = next_entry(note, AuditHead(last, hash_), now)
-    yield Run("append_audit", rows.audit_row(entry))
-    yield Run("move_audit_head", {"id": entry.id, "hash": entry.hash})
-    marks = [{"job_id": job_id, "audit_id": entry.id} for job_id in jobs]
-    if marks:
-        yield RunEach("mark_audit", marks)
-    return entry
 
 
 def _amend(amendments: Sequence[Amendment], note: AuditNote) -> Script[set[str]]:

@@ -8,8 +8,8 @@ import threading
 from collections.abc import Iterable
 
 from fairlead.core.jobs.model import Lane, NewJob
-from fairlead.ports.database import RunEach, Script
-from fairlead.stores import rows
+from fairlead.ports.database import Database, RunEach, Script
+from fairlead.records import rows
 
 MOST_KEYED = 50_000
 
@@ -32,6 +32,13 @@ class KnownLanes:
                 self._lanes[lane.id] = lane
                 if lane.is_keyed:
                     self._keyed.add(lane.id)
+
+    async def learn(self, database: Database, lane_ids: Iterable[int]) -> None:
+        """Read lanes until all of these are known; one may be removed while others are read."""
+        wanted = list(lane_ids)
+        while unknown := self.unknown_among(wanted):
+            found = await database.ask_each("read_lanes", [{"id": item} for item in unknown])
+            self.add(rows.lane_of(row) for row in found)
 
     def trim(self) -> None:
         """Forget the lanes with keys where they are many."""

@@ -1,9 +1,4 @@
-"""The verbs about recurring schedules, alike for every store.
-
-A fire is made by one transaction: lock the schedule in the version that was seen, record the fire under its unique key,
-insert its job, advance the schedule. Whoever comes second finds another version, or the lock taken, and does nothing.
-The unique key says the same once more, in the table itself: a fire that is recorded already makes no job.
-"""
+"""Recurring schedules and the record of their fires."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -25,73 +20,69 @@ from fairlead.core.schedule.schedules import (
 )
 from fairlead.core.stored import word
 from fairlead.ports.database import Database, Run, RunEach, Script
-from fairlead.stores import rows
-from fairlead.stores.dead_letters import append_script
-from fairlead.stores.enqueue import job_row
-from fairlead.stores.lanes import ensure_lanes
+from fairlead.records import rows
+from fairlead.records.audit import append_script
+from fairlead.records.enqueue import job_row
+from fairlead.records.jobs import JobReader
+from fairlead.records.lanes import ensure_lanes
 
 KEPT_FIRES = 100
 SCHEDULE_COLUMNS = 20
 
 
-class ScheduleVerbs(Database):
-    """The verbs, over the statements of a store."""
+class Schedules:
+    """Fires schedules and changes them; each write compares the version that was seen."""
 
-    async def read_many(self, ids: Iterable[str]) -> list[JobRecord]:
-        """Those of the jobs that there are."""
-        raise NotImplementedError
+    def __init__(self, database: Database, reader: JobReader) -> None:
+        self._database = database
+        self._reader = reader
 
-    async def now(self) -> float:
-        """The database's clock."""
-        ((now,),) = await self.ask("read_clock")
-        return float(now)
-
-    async def due_schedules(self, limit: int) -> list[DueSchedule]:
+    async def due(self, limit: int) -> list[DueSchedule]:
         """Active schedules whose next fire has come, the longest overdue first."""
         return [
             DueSchedule(schedule_of(row), *row[SCHEDULE_COLUMNS:])
-            for row in await self.ask("due_schedules", limit=limit)
+            for row in await self._database.ask("due_schedules", limit=limit)
         ]
 
-    async def see_schedule(self, name: str) -> DueSchedule | None:
+    async def see(self, name: str) -> DueSchedule | None:
         """One schedule, due or not, with the store's now and its jobs that have not ended."""
-        found = await self.ask("see_schedule", schedule=name)
+        found = await self._database.ask("see_schedule", schedule=name)
         return DueSchedule(schedule_of(found[0]), *found[0][SCHEDULE_COLUMNS:]) if found else None
 
     async def next_fire(self) -> float | None:
         """Seconds until the next schedule is due."""
-        found = await self.ask("next_fire")
+        found = await self._database.ask("next_fire")
         return found[0][0] if found else None
 
-    async def fire_schedules(self, plans: Sequence[FirePlan]) -> set[str]:
+    async def fire(self, plans: Sequence[FirePlan]) -> set[str]:
         """Carry out the plans whose schedule is still what was seen, each as a whole; returns their names."""
-        return await self.transact(lambda: _fire_all(plans)) if plans else set()
+        return await self._database.transact(lambda: _fire_all(plans)) if plans else set()
 
-    async def write_schedule(self, write: ScheduleWrite, note: AuditNote) -> bool:
+    async def write(self, write: ScheduleWrite, note: AuditNote) -> bool:
         """Make or change a schedule with its fires; whether it was still what was seen."""
-        return await self.transact(lambda: _write(write, note))
+        return await self._database.transact(lambda: _write(write, note))
 
-    async def remove_schedule(self, name: str, seen: int, note: AuditNote) -> bool:
+    async def remove(self, name: str, seen: int, note: AuditNote) -> bool:
         """Remove a schedule and the record of its fires; whether it was still what was seen."""
-        return await self.transact(lambda: _remove(name, seen, note))
+        return await self._database.transact(lambda: _remove(name, seen, note))
 
-    async def read_schedules(self, names: Iterable[str]) -> list[Schedule]:
+    async def read(self, names: Iterable[str]) -> list[Schedule]:
         """Those of the schedules that there are."""
-        found = await self.ask_each("read_schedules", [{"name": name} for name in names])
+        found = await self._database.ask_each("read_schedules", [{"name": name} for name in names])
         return [schedule_of(row) for row in found]
 
-    async def list_schedules(
+    async def page(
         self, limit: int, after: str | None = None, owner: str | None = None, tenant: str | None = None
     ) -> list[Schedule]:
         """Schedules by name, beginning after one; of one owner or of all, of one tenant or of all."""
-        found = await self.ask("list_schedules", limit=limit, after=after, owner=owner, tenant=tenant)
+        found = await self._database.ask("list_schedules", limit=limit, after=after, owner=owner, tenant=tenant)
         return [schedule_of(row) for row in found]
 
-    async def read_fires(self, names: Iterable[str], most: int) -> list[FireRecord]:
+    async def fires(self, names: Iterable[str], most: int) -> list[FireRecord]:
         """The last fires of each schedule, newest first, with the states and the tenants of their jobs."""
-        found = await self.ask_each("read_fires", [{"name": name, "most": most} for name in names])
+        found = await self._database.ask_each("read_fires", [{"name": name, "most": most} for name in names])
         records = [_fire_record(row) for row in found]
-        jobs = await self.read_many({item.job_id for item in records if item.job_id is not None})
+        jobs = await self._reader.read_many({item.job_id for item in records if item.job_id is not None})
         known = {job.id: job for job in jobs}
         return [_with_job(item, known.get(item.job_id or "")) for item in records]
 

@@ -1,4 +1,4 @@
-"""The verbs about counted runs, alike for every store."""
+"""Counts of how runs ended, by subject and time, which breakers and quarantine decide upon."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -6,24 +6,27 @@ from typing import Any
 from fairlead.core.flush import Flush
 from fairlead.core.protection.run_counts import BUCKETS, Count, Counted, Sums
 from fairlead.ports.database import Database, RunEach, Script
-from fairlead.stores.flushes import is_new
+from fairlead.records.flushes import is_new
 
 
-class HealthVerbs(Database):
-    """The verbs, over the statements of a store."""
+class RunCounts:
+    """Adds up ends of runs of all workers."""
 
-    async def count_runs(self, counts: Sequence[Count], flush: Flush | None = None) -> Counted:
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def count(self, counts: Sequence[Count], flush: Flush | None = None) -> Counted:
         """Add runs to their subjects, and read what these have in their spans."""
-        return await self.transact(lambda: _count_script(counts, flush))
+        return await self._database.transact(lambda: _count_script(counts, flush))
 
-    async def health_counts(self) -> Counted:
+    async def read(self) -> Counted:
         """What all subjects have that were counted within their spans."""
-        *found, (*_, now) = await self.ask("read_run_counts")
+        *found, (*_, now) = await self._database.ask("read_run_counts")
         return Counted({row[0]: Sums(*row[1:4]) for row in found}, now)
 
-    async def forget_runs(self, subjects: Iterable[str]) -> None:
+    async def forget(self, subjects: Iterable[str]) -> None:
         """Count these subjects from nothing."""
-        await self.run_each("forget_runs", [{"subject": subject} for subject in subjects])
+        await self._database.run_each("forget_runs", [{"subject": subject} for subject in subjects])
 
 
 def _count_script(counts: Sequence[Count], flush: Flush | None) -> Script[Counted]:

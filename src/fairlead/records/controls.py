@@ -1,8 +1,4 @@
-"""The verbs about controls, alike for every store.
-
-Writers lock one row, the head, before they read what is there, and hold it until they commit. So versions become
-visible in their order, and a reader that asks for what is newer than the last one it saw misses nothing.
-"""
+"""Controls: settings at run time, with versions from one sequence."""
 
 import json
 from collections.abc import Sequence
@@ -11,19 +7,22 @@ from typing import Any
 from fairlead.core.insight.audit import AuditNote
 from fairlead.core.protection.controls import Change, Changed, Control, holds
 from fairlead.ports.database import Database, Run, RunEach, Script
-from fairlead.stores.dead_letters import append_script
+from fairlead.records.audit import append_script
 
 
-class ControlVerbs(Database):
-    """The verbs, over the statements of a store."""
+class Controls:
+    """Reads controls, and changes them by compare-and-swap."""
 
-    async def controls(self, since: int = 0) -> Changed:
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def read(self, since: int = 0) -> Changed:
         """The controls that were set or removed after a version, oldest change first."""
-        return changed_of(await self.ask("read_controls", since=since))
+        return changed_of(await self._database.ask("read_controls", since=since))
 
-    async def change_controls(self, changes: Sequence[Change], note: AuditNote | None = None) -> list[Control]:
+    async def change(self, changes: Sequence[Change], note: AuditNote | None = None) -> list[Control]:
         """Apply the changes that were decided upon what is there; returns the controls they made."""
-        return await self.transact(lambda: _change_script(changes, note))
+        return await self._database.transact(lambda: _change_script(changes, note))
 
 
 def changed_of(found: Sequence[Any]) -> Changed:
