@@ -1,7 +1,7 @@
 """Measures each tenant's slot-seconds and waits, and after each step what the tenant was entitled to.
 
 A tenant is entitled to its part of the slot-seconds delivered to all, given its work: running and waiting jobs. So a
-tenant that got all it asked for got its entitlement, and slots that nobody could use count for nobody; `busy` shows them.
+tenant that got all it asked for got its entitlement, and unused slots count for nobody; `busy` shows them.
 """
 
 from array import array
