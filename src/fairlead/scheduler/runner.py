@@ -74,7 +74,7 @@ class ServiceHost:
             await self._sleep(service.name, pause)
 
     def _report(self, name: str, error: Exception) -> None:
-        """Run one service for ever; its errors are reported and do not stop other services."""
+        """Report a service's error; the service is run again, and others go on."""
         if isinstance(error, FairleadError):
             self._telemetry.emit(ServiceFailed(name, str(error)))
             return
