@@ -1,4 +1,4 @@
-"""Counts the ready jobs, for clients that are to spare an overloaded system; idle unless an overload is defined."""
+"""Counts the ready jobs for the rules on overload, about once a second; idle unless an overload is defined."""
 
 import time
 
