@@ -17,6 +17,7 @@ from fairlead.errors import StoreUnavailable
 from fairlead.records.shares import Exchanged
 from fairlead.worker import accounts as keeping
 from fairlead.worker.accounts import Accounts
+from tests.support.doubles import store_of
 
 LANE = Lane("short", "acme", "mail", Priority.DEFAULT, 1)
 
@@ -30,10 +31,10 @@ class Away:
         self.heard: list[Any] = []
         self.flushes: list[Flush] = []
 
-    async def run_counts(self, window: float) -> Any:
+    async def run_times(self, window: float) -> Any:
         return await self._answer([])
 
-    async def exchange_shares(self, charges: Any, since: float, flush: Flush) -> Any:
+    async def exchange(self, charges: Any, since: float, flush: Flush) -> Any:
         await self._answer(None)
         await self._take(charges, flush)
         return Exchanged([], 1.0)
@@ -57,7 +58,7 @@ class Away:
 
 def made(store: Away) -> tuple[Accounts, FairQueue, SlotUsage]:
     queue, tally = FairQueue(), SlotUsage()
-    return Accounts(store, queue, tally, frozenset({"short"}), lambda: ()), queue, tally  # type: ignore[arg-type]
+    return Accounts(store_of(shares=store), queue, tally, frozenset({"short"}), lambda: ()), queue, tally
 
 
 async def test_what_arrived_although_nobody_said_so_is_not_added_again() -> None:
