@@ -72,7 +72,11 @@ class Client:
     async def know_rules(self) -> None:
         """Read what operators have set, unless this program has read it before."""
         if self.admission.is_new():
-            await self._doorkeeper.read()
+            await self.refresh()
+
+    async def refresh(self) -> None:
+        """Read what operators have set."""
+        await self._doorkeeper.read()
 
     async def enqueue(self, spec: HandlerSpec, calls: Sequence[Mapping[str, Any]], options: Options) -> list[Job]:
         """Submit one job a call; returns when all are durable, in batches that are each stored whole."""
