@@ -50,7 +50,7 @@ def test_threads_share_a_few_connections(on_postgres: Program) -> None:
 
 
 def test_a_job_that_is_stored_already_is_not_stored_twice(on_postgres: Program) -> None:
-    store, (job,) = on_postgres.store().jobs, on_postgres.mail._build([{}])
+    store, (job,) = on_postgres.store().jobs, on_postgres.mail._build([{}], on_postgres.mail._shared())
     for again in (False, False, True):
         (answer,) = run_through(store.enqueue([job], again))
         assert (answer.id, answer.duplicate) == (job.id, False)

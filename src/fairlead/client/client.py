@@ -81,8 +81,8 @@ class Client:
     async def enqueue(self, spec: HandlerSpec, calls: Sequence[Mapping[str, Any]], options: Options) -> list[Job]:
         """Submit one job a call; returns when all are durable, in batches that are each stored whole."""
         await self.know_rules()
-        await self.require_callback(options)
         shared = template_of(spec, options, self.settings, self.admission.pool_of(spec))
+        await self.require_callback(options)
         jobs = build_jobs(spec, calls, shared, self.settings)
         return jobs_in_hand(self.itself, jobs, await self.submit(jobs))
 
