@@ -73,12 +73,18 @@ def test_a_shut_down_leaves_no_connection(on_postgres: Program) -> None:
     assert connections(on_postgres) == []
 
 
-def test_a_server_that_does_not_answer_is_given_up(on_postgres: Program, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("key", [None, "k"])
+def test_a_server_that_does_not_answer_is_given_up(
+    on_postgres: Program, monkeypatch: pytest.MonkeyPatch, key: str | None
+) -> None:
+    """Within a transaction as well, which is rolled back."""
     monkeypatch.setattr(blocking, "DEADLINE", 0.3)
     monkeypatch.setattr(gather, "PATIENCE", 0.0)
+    handler = on_postgres.mail.options(idempotency_key=key)
     with locked(on_postgres), pytest.raises(StoreUnavailable, match="did not answer"):
-        on_postgres.mail.delay(1)
+        handler.delay(1)
     assert on_postgres.stored() == 0
+    assert not handler.delay(2).duplicate
 
 
 def test_what_a_signal_handler_raises_reaches_the_caller(on_postgres: Program) -> None:
