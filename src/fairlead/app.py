@@ -51,6 +51,8 @@ P = ParamSpec("P")
 Result = TypeVar("Result")
 AnyHandler = TypeVar("AnyHandler", bound=Handler[..., Any])
 
+LAST_PATIENCE = 5.0  # seconds that the end of a program waits for the database
+
 _apps: "WeakSet[App]" = WeakSet()
 
 
@@ -184,12 +186,14 @@ class App:
             await self._memory_store.close()
             self._memory_store = None
 
-    def shutdown(self) -> None:
-        """Disconnect, from synchronous code that has used `delay` or `sync`."""
+    def shutdown(self, patience: float | None = None) -> None:
+        """Disconnect, from synchronous code that has used `delay` or `sync`; `patience` bounds the wait in seconds."""
         self.threads.close()
         if self._bridge.is_running:
-            self._bridge.run(self._close_client())
-            self._bridge.close()
+            try:
+                self._bridge.run(self._close_client(), patience)
+            finally:
+                self._bridge.close()
 
     async def __aenter__(self) -> Self:
         await self.client()
@@ -371,7 +375,7 @@ def _shut_down_all() -> None:
     """At the end of a program that has not shut down its apps: leave no connection and no task behind."""
     for app in list(_apps):
         with contextlib.suppress(Exception):
-            app.shutdown()
+            app.shutdown(LAST_PATIENCE)
 
 
 atexit.register(_shut_down_all)

@@ -109,6 +109,25 @@ async def test_a_large_submission_beyond_a_depth_is_refused_whole(store_url: str
         assert await stored(store) == 1_000
 
 
+async def test_far_from_a_bound_the_store_counts_seldom(store_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    app, mail = declare(store_url)
+    async with app:
+        store = await app.store()
+        enqueue, counted_for = store.jobs.enqueue, list[int]()
+
+        async def noted(jobs: Any, again: bool, wake: Any, bounds: Any) -> Any:
+            counted_for.append(len(bounds))
+            return await enqueue(jobs, again, wake, bounds)
+
+        monkeypatch.setattr(store.jobs, "enqueue", noted)
+        for _ in range(50):
+            await mail.enqueue()
+        assert sum(counted_for) == 0
+        await mail.enqueue_many([{}] * 5_000)
+        await mail.enqueue_many([{}] * 5_000)
+        assert (len(counted_for), sum(counted_for)) == (60, 1)
+
+
 async def test_a_job_that_is_there_already_needs_no_room(store_url: str) -> None:
     app, mail = declare(store_url)
     async with app:

@@ -50,7 +50,7 @@ def test_threads_share_a_few_connections(on_postgres: Program) -> None:
 
 
 def test_a_job_that_is_stored_already_is_not_stored_twice(on_postgres: Program) -> None:
-    store, (job,) = on_postgres.store().jobs, on_postgres.mail._build([{}])
+    store, (job,) = on_postgres.store().jobs, on_postgres.mail._build([{}], on_postgres.mail._shared())
     for again in (False, False, True):
         (answer,) = run_through(store.enqueue([job], again))
         assert (answer.id, answer.duplicate) == (job.id, False)
@@ -73,12 +73,18 @@ def test_a_shut_down_leaves_no_connection(on_postgres: Program) -> None:
     assert connections(on_postgres) == []
 
 
-def test_a_server_that_does_not_answer_is_given_up(on_postgres: Program, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("key", [None, "k"])
+def test_a_server_that_does_not_answer_is_given_up(
+    on_postgres: Program, monkeypatch: pytest.MonkeyPatch, key: str | None
+) -> None:
+    """Within a transaction as well, which is rolled back."""
     monkeypatch.setattr(blocking, "DEADLINE", 0.3)
     monkeypatch.setattr(gather, "PATIENCE", 0.0)
+    handler = on_postgres.mail.options(idempotency_key=key)
     with locked(on_postgres), pytest.raises(StoreUnavailable, match="did not answer"):
-        on_postgres.mail.delay(1)
+        handler.delay(1)
     assert on_postgres.stored() == 0
+    assert not handler.delay(2).duplicate
 
 
 def test_what_a_signal_handler_raises_reaches_the_caller(on_postgres: Program) -> None:

@@ -127,6 +127,10 @@ class Admission:
         self._fresh_until = 0.0
         self.counts: Counter[tuple[str, str]] = Counter()
 
+    def begin_anew(self) -> None:
+        """In a forked child, where a thread of the parent may have held the lock."""
+        self._lock = RLock()
+
     @property
     def version(self) -> int:
         """The last version of the controls that is known here."""

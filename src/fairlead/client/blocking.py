@@ -98,6 +98,7 @@ class ThreadClient:
         """In a forked child: what is open belongs to the parent and is kept as it is; the next call opens its own."""
         self._parents = self._parents, self._client
         self._lock, self._client = threading.Lock(), None
+        self._admission.begin_anew()
 
     def _opened(self) -> Client:
         with self._lock:

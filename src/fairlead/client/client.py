@@ -72,13 +72,17 @@ class Client:
     async def know_rules(self) -> None:
         """Read what operators have set, unless this program has read it before."""
         if self.admission.is_new():
-            await self._doorkeeper.read()
+            await self.refresh()
+
+    async def refresh(self) -> None:
+        """Read what operators have set."""
+        await self._doorkeeper.read()
 
     async def enqueue(self, spec: HandlerSpec, calls: Sequence[Mapping[str, Any]], options: Options) -> list[Job]:
         """Submit one job a call; returns when all are durable, in batches that are each stored whole."""
         await self.know_rules()
-        await self.require_callback(options)
         shared = template_of(spec, options, self.settings, self.admission.pool_of(spec))
+        await self.require_callback(options)
         jobs = build_jobs(spec, calls, shared, self.settings)
         return jobs_in_hand(self.itself, jobs, await self.submit(jobs))
 
@@ -107,13 +111,17 @@ class Client:
         return await (self._sender.submit(jobs, bounds) if small else self._store_in_batches(jobs, bounds))
 
     async def _store_in_batches(self, jobs: Sequence[NewJob], bounds: Sequence[DepthBound]) -> list[Enqueued]:
-        """Store batch after batch, several at once where nothing but their ids tells their jobs apart."""
-        abreast = 1 if bounds or not all(job.is_plain for job in jobs) else self._sender.abreast
-        answers: list[Enqueued] = []
-        for start in range(0, len(jobs), BATCH * abreast):
-            starts = range(start, min(start + BATCH * abreast, len(jobs)), BATCH)
-            own = whole(bounds, jobs[start + BATCH :])
-            for found in await together([self._sender.send(jobs[at : at + BATCH], own) for at in starts]):
+        """Store batch after batch, two at once where nothing but their ids tells their jobs apart.
+
+        Where it has to be counted, the first batch is stored only if there is room for all of them.
+        """
+        size = BATCH * (self._sender.abreast if all(job.is_plain for job in jobs) else 1)
+        answers = await self._sender.send(jobs[:BATCH], whole(bounds, jobs[BATCH:])) if bounds else []
+        while len(answers) < len(jobs):
+            group = jobs[len(answers) : len(answers) + size]
+            own = self.admission.bounds(group) if bounds else []
+            batches = [group[start : start + BATCH] for start in range(0, len(group), BATCH)]
+            for found in await together([self._sender.send(batch, own) for batch in batches]):
                 answers += found
         return answers
 

@@ -113,18 +113,19 @@ class Handler(Generic[P, Result]):
     async def _submit(self, client: Client, calls: Sequence[Mapping[str, Any]]) -> list[Job]:
         if self._submitter.admission.is_new():
             await client.know_rules()
+        shared = self._shared()
         if self._options.callback is not None:
             await client.require_callback(self._options)
-        jobs = self._build(calls)
+        jobs = self._build(calls, shared)
         return self._submitted(jobs, await client.submit(jobs))
 
     def _enqueue_within(self, calls: Sequence[Mapping[str, Any]]) -> tuple[list[NewJob], Any]:
         """In the caller's transaction everything happens on the caller's connection; ours are not even opened."""
-        jobs, store = self._build(calls), self._submitter.unopened_store()
+        jobs, store = self._build(calls, self._shared()), self._submitter.unopened_store()
         return jobs, store.jobs.enqueue_within(self._options.connection, jobs, self._submitter.admission)
 
-    def _build(self, calls: Sequence[Mapping[str, Any]]) -> list[NewJob]:
-        return build_jobs(self.spec, calls, self._shared(), self._submitter.settings, self._submitter.clock)
+    def _build(self, calls: Sequence[Mapping[str, Any]], shared: Template) -> list[NewJob]:
+        return build_jobs(self.spec, calls, shared, self._submitter.settings, self._submitter.clock)
 
     def _shared(self) -> Template:
         """What all jobs have in common; made again where a type's pool has changed."""
