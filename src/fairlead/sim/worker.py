@@ -1,9 +1,10 @@
 """A worker in virtual time, with its own view of the lanes, its own queue and its own estimates.
 
 It uses the FairQueue, SlotUsage and Estimates of real workers. It reads the lanes every `view` seconds, and in between
-learns of lanes that have become non-empty. Every `tell` seconds it corrects its charges by real run times and exchanges
-them with the other workers through the pool; after starting long jobs it does so up to ten times as often. It claims
-within `claim_gap` after a slot became free.
+learns of lanes that have become non-empty. Every `settle` seconds it corrects its charges by real run times, sooner
+where the cost of some jobs was a guess. Every `tell` seconds it exchanges its charges with the other workers through
+the pool; after starting long jobs it does so up to ten times as often. It claims within `claim_gap` after a slot became
+free.
 """
 
 from collections.abc import Callable
@@ -72,6 +73,7 @@ class Worker:
         self._due = False
         if now - self._told_at >= self._plan.tell:
             self._exchange(now)
+        self._settle_if_due(now)
         self._refresh(now)
         while self.free and self._pool.jobs and (self.queue or self._look_again(now)):
             # A real worker asks for all its slots and gives back the rest at once; this saves the simulation that step.
@@ -111,7 +113,7 @@ class Worker:
         for ready in taken:
             self._start(queue, ready, now)
         self.tally.started(grant.lane, len(taken), grant.cost)
-        self._hurry = self._hurry or (grant.cost >= LONG and bool(taken))
+        self._hurry = self._hurry or (grant.cost >= LONG and bool(taken) and not self.estimates.is_guess(grant.lane))
         if len(taken) < grant.most:
             self.queue.give_back(grant, len(taken))
             self.queue.drop(grant.lane)
@@ -137,6 +139,14 @@ class Worker:
         self.tally.ended([(queue.lane, now - started)])
         self.wake(now)
 
+    def _settle_if_due(self, now: float) -> None:
+        """Correct charges by real run times."""
+        if now - self._settled_at < self._plan.settle and not self.tally.knows_more:
+            return
+        self._settled_at = now
+        usages = self.tally.settle((queue.lane, now - start) for queue, start in self._running.values())
+        self.queue.correct_all((usage.lane, usage.charge, usage.unearned) for usage in usages)
+
     def _plan_to_tell(self, now: float) -> None:
         """Schedule the next exchange of charges: soon after long jobs were started, else after `tell` seconds."""
         hurries = self._hurry and self._plan.workers > 1
@@ -157,10 +167,7 @@ class Worker:
         """Correct charges by real run times, publish them, and read those of the other workers."""
         self._told_at = now
         self._tells_at = NEVER
-        if now - self._settled_at >= self._plan.tell:
-            self._settled_at = now
-            usages = self.tally.settle((queue.lane, now - start) for queue, start in self._running.values())
-            self.queue.correct_all((usage.lane, usage.charge, usage.unearned) for usage in usages)
+        self._settle_if_due(now)
         if self._plan.workers > 1:
             self._pool.charge(self.queue.tell())
             self.queue.hear(self._pool.balances(self._version))

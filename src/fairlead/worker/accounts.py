@@ -1,8 +1,9 @@
 """Keeps what this worker used in step with what the store and other workers know of it.
 
-Every quarter of a second the charges are corrected by what the runs really took, in memory; and sooner when runs end
-of which nobody knew how long they take, since until then their tenant has paid for a careful guess and its next job
-waits for its turn. Every half second charges are exchanged through the store, and at once when long jobs were begun,
+Before claims, and at least every quarter of a second, the charges are corrected by what the runs really took, in memory,
+as often as a hundredth of the time allows: until then a tenant whose jobs have begun to take longer gets more slots
+than its share. Where the cost of some jobs was a guess, it is corrected up to ten times as often, since their tenant
+has paid for it and its next job waits for its turn. Every half second charges are exchanged through the store, and at once when long jobs were begun,
 since other workers should know before they choose. Every few seconds what was delivered goes to the ledger. The last
 two are repeated less often where they cost more than a hundredth of the time, as with thousands of tenants.
 
@@ -27,10 +28,12 @@ from fairlead.records.store import Store
 from fairlead.worker.periodic import Periodic
 
 SETTLE_EVERY = 0.25
+SETTLE_LEAST = 0.02  # seconds; it is done no more often, except where a cost was a guess
 EXCHANGE_EVERY = 0.5
 RECORD_EVERY = 5.0
 AT_MOST_EVERY = 0.05
 THRIFT = 100  # times what something cost, it waits before it is done again
+HASTE = 10  # the same, where the cost of some jobs was a guess
 OVERLAP = 2.0  # seconds; a charge may become visible so long after its instant
 LEARN_FROM = 24 * 3600.0
 
@@ -65,14 +68,17 @@ class Accounts:
         self._balances: set[Balance] = set()  # that were heard last time
         self._has_learned = False
         self._settled_at = time.monotonic()
+        self._settling_took = 0.0
         self.repeated = (
             Periodic(self._keep_in_step, EXCHANGE_EVERY, AT_MOST_EVERY, THRIFT, long_jobs),
             Periodic(self._record, RECORD_EVERY, AT_MOST_EVERY, THRIFT),
         )
 
     def settle_if_due(self, now: float) -> None:
-        """Settle now and then, and at once where runs have ended of which nobody knew how long they take."""
-        if now >= self._settled_at + SETTLE_EVERY or self._usage.knows_more:
+        """Settle as often as it is cheap, sooner where runs have ended while the cost of some was a guess."""
+        took = self._settling_took
+        pause = HASTE * took if self._usage.knows_more else max(SETTLE_LEAST, THRIFT * took)
+        if now >= self._settled_at + min(SETTLE_EVERY, pause):
             self._settle(now)
 
     async def flush(self) -> None:
@@ -91,17 +97,18 @@ class Accounts:
     async def _learn(self) -> None:
         """Begin with what others have measured, and where they are."""
         for count in await self._store.shares.run_times(LEARN_FROM):
-            self._usage.estimates.learn(count.type, count.runs, count.seconds)
+            self._usage.estimates.learn_type(count.type, count.runs, count.seconds)
         await self._exchange(always=True)
 
     def _settle(self, now: float) -> None:
-        self._settled_at = now
+        self._settled_at, began = now, time.monotonic()
         usages = self._usage.settle(self._running())
         self._queue.correct_all((usage.lane, usage.charge, usage.unearned) for usage in usages)
         for usage in usages:
             if usage.delivered > 0:
                 key = (usage.lane.pool, usage.lane.tenant)
                 self._delivered[key] = self._delivered.get(key, 0.0) + usage.delivered
+        self._settling_took = time.monotonic() - began
 
     async def _exchange(self, always: bool = False) -> None:
         """Slots that are reserved for a tenant are not charged to its share of the others."""

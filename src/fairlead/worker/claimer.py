@@ -179,7 +179,7 @@ class Claimer:
         """The permitted runs as grants, charged as all grants are."""
         cost = self.usage.estimates.of
         shares = spread(lanes, permit.runs).items()
-        grants = [Grant(lane, most, 0.0, cost(lane.pool, lane.type)) for lane, most in shares]
+        grants = [Grant(lane, most, 0.0, cost(lane)) for lane, most in shares]
         self.queue.charge(grants)
         return grants
 
@@ -239,7 +239,7 @@ class Claimer:
                 rests.append((grant, grant.most - count))
             elif permit is None:
                 self._keep_in_view(ActiveLane(grant.lane, last[grant.lane.id]))
-            if count and grant.cost >= LONG and grant.lane.type not in self.usage.guessed:
+            if count and grant.cost >= LONG and not self.usage.estimates.is_guess(grant.lane):
                 self.long_jobs.set()
         if permit is None:
             for grant, _ in rests:  # before they are given back: who does not compete needs no new place

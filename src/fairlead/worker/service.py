@@ -197,6 +197,7 @@ class Worker:
                 continue
             try:
                 began = time.monotonic()
+                self._accounts.settle_if_due(began)
                 claims = await self._claimer.take(wanted, self.slots.count)
                 self.slots.pace.claimed(time.monotonic() - began)
             except StoreError as error:

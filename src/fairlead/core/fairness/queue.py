@@ -117,9 +117,9 @@ class FairQueue:
         return [share.pool for share in self._pools if share.busy]
 
     def allocate(
-        self, free_slots: int, estimate: Callable[[str, str], float], room: Mapping[str, int] = NO_LIMITS
+        self, free_slots: int, estimate: Callable[[Lane], float], room: Mapping[str, int] = NO_LIMITS
     ) -> list[Grant]:
-        """Hand out the free slots, and charge for them by the estimate for a (pool, type).
+        """Hand out the free slots, and charge for them by the estimate for a job of the lane.
 
         `room` is how many jobs a pool may be given at most; pools that it does not name may have all.
         """
@@ -271,7 +271,7 @@ def _allocate(
     most: int,
     ahead: float,
     bundle: int,
-    estimate: Callable[[str, str], float],
+    estimate: Callable[[Lane], float],
     grants: dict[int, Grant],
 ) -> tuple[int, float]:
     """Give slots to the tenants of a pool while it is ahead of the others; returns how many, and what they cost."""
@@ -279,7 +279,7 @@ def _allocate(
     while given < most and (charged < ahead or not given):
         path = _path(pool)
         lane, since = path[-1].most_urgent()
-        cost = estimate(lane.pool, lane.type)
+        cost = estimate(lane)
         run = _run_length(path, cost, most - given, ahead - charged, bundle)
         for share in path:
             share.advance(run * cost)
