@@ -13,6 +13,7 @@ from fairlead.bench.app import calls
 from fairlead.bench.drain import BATCH
 from fairlead.bench.report import Report, describe
 from fairlead.bench.scratch import Scratch
+from fairlead.operate.backpressure import set_depth
 from fairlead.operate.limits import set_limit
 
 CLOSED = "closed"
@@ -81,6 +82,7 @@ async def _measure(url: str, case: Case, jobs: int) -> Cost:
         if case.closed:
             await _submit(app, case.closed, CLOSED)
             await set_limit(await app.store(), "tenant", CLOSED, OPERATOR, concurrent=0)
+            await set_depth(await app.store(), "tenant", CLOSED, 10**9, OPERATOR)
         async with _idle_transaction(url if case.idle_transaction else None):
             for number in range(case.tenants):
                 await _submit(app, max(1, jobs // case.tenants), f"tenant-{number}")
