@@ -104,11 +104,6 @@ class HandlerSpec:
         """What its jobs' lanes say of its limits."""
         return Marks(self.name, self.arguments, self.limits, self.needs)
 
-    @cached_property
-    def is_bare(self) -> bool:
-        """Whether a call of it makes a coroutine that knows nothing of its run but its arguments."""
-        return self.is_async and not self.arguments.takes_context and _makes_coroutines(self.function)
-
     @property
     def retry(self) -> Retry:
         """The policy for application errors."""
@@ -143,12 +138,6 @@ class HandlerSpec:
             "retry_budget": self.budget.stored(),
         }
         return JobType(self.name, self.version, self.pool, self.arguments.schema(), settings)
-
-
-def _makes_coroutines(function: Callable[..., Any]) -> bool:
-    """Whether it is a coroutine function by itself; one that is only marked as such may return anything to await."""
-    code = getattr(function, "__code__", None)
-    return code is not None and bool(code.co_flags & inspect.CO_COROUTINE)
 
 
 class Declaration(TypedDict, total=False):

@@ -1,4 +1,4 @@
-"""Counts the ready jobs, for clients that are to spare an overloaded system; idle unless an overload is defined."""
+"""Counts the ready jobs for the rules on overload, about once a second; idle unless an overload is defined."""
 
 import time
 
@@ -7,11 +7,11 @@ from fairlead.core.protection.controls import Controls
 from fairlead.records.store import Store
 
 INTERVAL = 1.0
-SHARE = 20.0  # counting reads all live jobs: it may take a twentieth of the time
+SHARE = 20.0  # counting reads all live jobs, so it may take at most a twentieth of the time
 
 
 class Sampler:
-    """Writes the figures that admission goes by."""
+    """Writes backlog samples, which clients read for backpressure."""
 
     name = "sample"
 

@@ -35,7 +35,7 @@ class Recent:
         return len(self._new) + len(self._old)
 
 
-class Tally:
+class RunCounts:
     """The runs of one worker: the good by type and tenant, the bad by whom they are to be counted against."""
 
     def __init__(self) -> None:

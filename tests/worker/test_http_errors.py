@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from fairlead.worker.answers import LONGEST_RETRY_AFTER, retry_after_of, status_of
+from fairlead.worker.http_errors import LONGEST_RETRY_AFTER, retry_after_of, status_of
 
 
 class Answer(Exception):

@@ -3,7 +3,7 @@
 import pytest
 
 from fairlead.core.jobs.model import Claim, Lane, Lease, Priority
-from fairlead.worker.turns import in_turns
+from fairlead.worker.slots import round_robin
 
 
 def claim(name: str) -> Claim:
@@ -22,4 +22,4 @@ def claim(name: str) -> Claim:
     ],
 )
 def test_tenants_take_turns_and_each_keeps_its_order(given: str, expected: str) -> None:
-    assert [item.id for item in in_turns([claim(name) for name in given.split()])] == expected.split()
+    assert [item.id for item in round_robin([claim(name) for name in given.split()])] == expected.split()

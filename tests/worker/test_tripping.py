@@ -5,8 +5,8 @@ from collections import Counter
 import fairlead
 from fairlead.handlers.spec import Registry
 from fairlead.telemetry.events import BreakerOpened, Event
-from fairlead.worker.suspects import Suspects
-from fairlead.worker.tally import Tally
+from fairlead.worker.breakers import TrippingBreakers
+from fairlead.worker.run_counts import RunCounts
 from tests.contract.world import open_world
 from tests.worker.support import until
 
@@ -55,34 +55,32 @@ async def test_without_a_decision_a_type_is_held_for_a_moment_only(store_url: st
                 await until(lambda: runs["poison"] == 30, "all of them to run")
 
 
-def test_what_is_suspected_depends_on_what_succeeded_too() -> None:
+def test_what_is_about_to_open_depends_on_what_succeeded_too() -> None:
     app = fairlead.App("sqlite://")
 
     @app.handler("work", needs=["mail"])
     async def work() -> None: ...
 
-    suspects, tally = watched(app.registry)
-    changes: list[int] = []
-    suspects.on_change = lambda: changes.append(len(suspects))
+    tripping, tally = watched(app.registry)
     tally.good["work", "acme"] += 60
     tally.fold()
     tally.good["work", "other"] += 20
     for name in ("type:work", "dependency:mail"):
         tally.bad[name] = 20
-        assert not suspects.consider(name), "20 of 100 failed"
+        assert not tripping.consider(name), "20 of 100 failed"
         tally.bad[name] = 70
-        assert not suspects.consider(name), "it looks at every twentieth failure"
+        assert not tripping.consider(name), "it looks at every twentieth failure"
         tally.bad[name] = 80
-        assert suspects.consider(name), "80 of 160 failed"
-        assert suspects.hold((name, "type:other"))
-        assert not suspects.consider(name), "it is suspected already"
-    assert not suspects.hold(("type:other",))
-    suspects.clear(["type:work", "type:other"])
-    assert list(suspects) == ["dependency:mail"]
-    assert changes == [1, 2, 1]
+        assert tripping.consider(name), "80 of 160 failed"
+        assert tripping.hold((name, "type:other"))
+        assert not tripping.consider(name), "it is known already"
+    assert not tripping.hold(("type:other",))
+    tripping.remove(["type:work", "type:other"])
+    assert list(tripping) == ["dependency:mail"]
+    assert tripping.changes == 3
 
 
-def watched(registry: Registry) -> tuple[Suspects, Tally]:
-    """The suspects of a worker that has done nothing yet."""
-    tally = Tally()
-    return Suspects(registry, tally), tally
+def watched(registry: Registry) -> tuple[TrippingBreakers, RunCounts]:
+    """A worker that has done nothing yet."""
+    tally = RunCounts()
+    return TrippingBreakers(registry, tally), tally
