@@ -267,7 +267,8 @@ class Slots:
 
     def _settle(self, ends: Iterable[tuple[Claim, Outcome, float]]) -> None:
         """Decide what becomes of jobs that ran so long, and have it stored."""
-        stored, decided = [], []
+        stored: list[Settlement] = []
+        decided: list[Settlement] = []
         for claim, outcome, ran in ends:
             try:
                 (decided if outcome.stored is None else stored).append(self._decide(claim, outcome, ran))
