@@ -137,4 +137,4 @@ async def test_an_upgrade_that_runs_out_of_something_has_failed_too(fails: bool,
         job = await old.enqueue(number=1)
         await drain(after)
         record = await job.read()
-        assert (record.state, record.result) == ((State.DEAD, None) if fails else (State.SUCCEEDED, "8"))
+        assert (record.state, record.result) == ((State.DEAD, None) if fails else (State.SUCCEEDED, 8))

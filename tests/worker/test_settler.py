@@ -96,7 +96,7 @@ async def test_a_worker_that_stops_waits_until_the_ends_of_its_runs_are_stored(m
             job = await work.enqueue()
             await begun.wait()
         record = await job.read()
-        assert (record.state, record.result, record.attempt) == (State.SUCCEEDED, '"done"', 1)
+        assert (record.state, record.result, record.attempt) == (State.SUCCEEDED, "done", 1)
 
 
 async def test_the_backlog_is_what_waits_and_what_is_on_its_way(scene: Scene) -> None:

@@ -8,11 +8,12 @@ import logging
 import os
 import sysconfig
 import traceback
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from types import CodeType, TracebackType
 
 from fairlead.core.durations import seconds
-from fairlead.core.jobs.failure import FailureClass, classify, fingerprint
+from fairlead.core.jobs.failure import KNOWN, FailureClass, classify, combined, fingerprint
 from fairlead.core.jobs.model import Ending, ErrorInfo, Outcome
 from fairlead.errors import DeadLetter, Discard, JobCancelled, RetryLater, Snooze
 from fairlead.handlers.spec import HandlerSpec
@@ -31,6 +32,8 @@ _STDLIB = (sysconfig.get_path("stdlib"), sysconfig.get_path("platstdlib"), os.pa
 _NOT_USERS = tuple({_OURS, *(os.path.join(folder, "") for folder in _STDLIB)})
 
 Stack = tuple[tuple[CodeType, int], ...]  # the code and the line of each frame
+DEEPEST = 5  # causes and groups that are looked through
+MOST_PARTS = 100
 
 
 def outcome_of(error: BaseException, spec: HandlerSpec) -> Outcome:
@@ -55,9 +58,29 @@ def _outcome(error: BaseException, spec: HandlerSpec) -> Outcome:
             return Outcome(Ending.FAILED, error=describe(error, FailureClass.PERMANENT))
         case RetryLater():
             return Outcome(Ending.FAILED, error=describe(error, FailureClass.APPLICATION, seconds(error.after)))
-    failure = classify(_names(error), status_of(error), spec.classes)
+    failure = class_of(error, spec.classes)
     retry_after = retry_after_of(error) if failure is FailureClass.DEPENDENCY else None
     return Outcome(Ending.FAILED, error=describe(error, failure, retry_after))
+
+
+def class_of(error: BaseException, tables: Sequence[Mapping[str, FailureClass]] = (), depth: int = 0) -> FailureClass:
+    """The class of an exception; one that says nothing itself is what its parts or its cause are.
+
+    A group is what all of its parts are. The cause is what `raise ... from` names: a library's own error says less
+    than the connection error that it was raised from.
+    """
+    failure = classify(_names(error), status_of(error), tables)
+    if failure is not FailureClass.APPLICATION or depth >= DEEPEST or _is_decided(error, tables):
+        return failure
+    if isinstance(error, BaseExceptionGroup):
+        return combined(class_of(part, tables, depth + 1) for part in error.exceptions[:MOST_PARTS])
+    cause = error.__cause__
+    return failure if cause is None else class_of(cause, tables, depth + 1)
+
+
+def _is_decided(error: BaseException, tables: Sequence[Mapping[str, FailureClass]]) -> bool:
+    """Whether the user or Fairlead says that it is an application error."""
+    return any(name in table for table in (*tables, KNOWN) for name in _names(error))
 
 
 def _names(error: BaseException) -> list[str]:

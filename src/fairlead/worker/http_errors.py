@@ -36,7 +36,7 @@ Found = TypeVar("Found")
 
 def status_of(error: BaseException) -> int | None:
     """The HTTP status that it is about; a refusal that says when to come again is 429, whatever its number."""
-    status = _first(error, _is_status, _amazon_status, _response_status, _own_status)
+    status = _first(error, _is_status, _amazon_status, _response_status, _mail_status, _own_status)
     if status is not None and 400 <= status < 500 and retry_after_of(error) is not None:
         return TOO_MANY_REQUESTS
     return status
@@ -77,6 +77,11 @@ def _amazon_status(error: Any) -> Any:
 def _response_status(error: Any) -> Any:
     response = error.response
     return response.status_code if hasattr(response, "status_code") else response.status
+
+
+def _mail_status(error: Any) -> Any:
+    """503 where a mail server says that it is not available; its other answers are about one message."""
+    return 503 if error.smtp_code == 421 else None
 
 
 def _own_status(error: Any) -> Any:

@@ -1,19 +1,19 @@
-"""A pool in virtual time: what waits in it, and what its workers tell each other, as the store keeps them."""
+"""A pool in virtual time: waiting jobs by lane, and the tenants' balances that workers exchange (the store's part)."""
 
 from collections import deque
 from collections.abc import Iterable, Iterator
 
 from fairlead.core.fairness.queue import Balance, Charge
 from fairlead.core.jobs.model import ActiveLane, Lane
-from fairlead.sim.durations import Sampler
-from fairlead.sim.meter import Meter
+from fairlead.sim.ledger import Meter
+from fairlead.sim.load import Sampler
 
 INFINITY = float("inf")
 ENDLESS_STEP = 1e-9  # seconds between the jobs of an endless lane, so that the lanes of one tenant take turns
 
 
 class Queue:
-    """A lane with the jobs in it, of which only the instants matter at which they became ready."""
+    """A lane with the times at which its jobs became ready."""
 
     __slots__ = ("lane", "mean", "meter", "sample", "times")
 
@@ -29,16 +29,16 @@ class Queue:
 
     @property
     def active(self) -> ActiveLane:
-        """As a worker sees it."""
+        """The lane as a worker sees it."""
         return ActiveLane(self.lane, self.times[0])
 
     @property
     def work(self) -> float:
-        """The slot-seconds that wait, about."""
+        """The estimated slot-seconds of the waiting jobs."""
         return len(self.times) * self.mean
 
     def take(self, most: int) -> list[float]:
-        """Up to so many jobs, the oldest first."""
+        """Take up to so many jobs, the oldest first; returns when they became ready."""
         times = self.times
         if most == 1:
             return [times.popleft()] if times else []
@@ -61,16 +61,16 @@ class EndlessQueue(Queue):
 
     @property
     def active(self) -> ActiveLane:
-        """As a worker sees it."""
+        """The lane as a worker sees it."""
         return ActiveLane(self.lane, self.next)
 
     @property
     def work(self) -> float:
-        """More than anybody can do."""
+        """Unlimited."""
         return INFINITY
 
     def take(self, most: int) -> list[float]:
-        """So many jobs."""
+        """Take so many jobs."""
         if not self.open:
             return []
         first = self.next
@@ -78,25 +78,25 @@ class EndlessQueue(Queue):
         return [first] * most
 
 
-class Yard:
-    """The lanes of a pool and the accounts of its tenants."""
+class SimulatedPool:
+    """The lanes of a pool and the balances of its tenants."""
 
     def __init__(self, pool: str) -> None:
         self.pool = pool
         self.queues: dict[int, Queue] = {}
-        self.waiting: dict[int, Queue] = {}  # those with jobs
-        self.jobs = 0.0  # that wait
-        self.news: list[Queue] = []  # in the order in which they got their first job
+        self.waiting: dict[int, Queue] = {}  # lanes with jobs
+        self.jobs = 0.0  # waiting jobs
+        self.news: list[Queue] = []  # lanes in the order in which they became non-empty
         self._accounts: dict[str, tuple[int, Balance]] = {}  # in the order of their last change
         self.version = 0
         self._endless = 0
 
     def add(self, queue: Queue) -> None:
-        """A lane of the pool."""
+        """Add a lane."""
         self.queues[queue.lane.id] = queue
 
     def submit(self, queue: Queue, now: float, count: int = 1) -> None:
-        """Jobs become ready."""
+        """Make jobs ready."""
         if count == 1:
             queue.times.append(now)
         else:
@@ -105,14 +105,14 @@ class Yard:
         self._announce(queue)
 
     def open(self, queue: "EndlessQueue") -> None:
-        """From now on there is always a job in the lane."""
+        """Open an endless lane."""
         queue.open = True
         self._endless += 1
         self.jobs = INFINITY
         self._announce(queue)
 
     def close(self, queue: "EndlessQueue") -> None:
-        """The lane has no more jobs."""
+        """Close an endless lane."""
         queue.open = False
         self._endless -= 1
         del self.waiting[queue.lane.id]
@@ -134,8 +134,8 @@ class Yard:
             self.waiting.pop(lane_id, None)
         return queue, taken
 
-    def told(self, charges: Iterable[Charge]) -> None:
-        """Write what a worker tells."""
+    def charge(self, charges: Iterable[Charge]) -> None:
+        """Add a worker's charges to the balances."""
         for pool, account, begin, virtual, floor in charges:
             before = self._accounts.pop(account, None)
             was = before[1] if before else Balance(pool, account, 0.0, 0.0)
@@ -144,7 +144,7 @@ class Yard:
             self._accounts[account] = (self.version, new)
 
     def balances(self, since: int) -> Iterator[Balance]:
-        """What has changed since a version."""
+        """The balances that changed since a version."""
         for version, balance in reversed(self._accounts.values()):
             if version <= since:
                 return

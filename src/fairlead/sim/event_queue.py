@@ -1,4 +1,4 @@
-"""Virtual time: what happens next, and when."""
+"""The event queue that drives virtual time."""
 
 from collections.abc import Callable
 from heapq import heappop, heappush
@@ -8,20 +8,20 @@ Action = Callable[[float, Any], None]
 Event = tuple[float, int, Action, Any]
 
 
-class Agenda:
-    """Events in the order of their time; those of one instant in the order in which they were entered."""
+class EventQueue:
+    """Events by time; events of the same time in the order in which they were added."""
 
     def __init__(self) -> None:
         self._events: list[Event] = []
-        self._entered = 0
+        self._added = 0
 
     def add(self, time: float, action: Action, subject: Any = None) -> None:
-        """Let the action happen at that time."""
-        self._entered += 1
-        heappush(self._events, (time, self._entered, action, subject))
+        """Schedule an action."""
+        self._added += 1
+        heappush(self._events, (time, self._added, action, subject))
 
     def run(self, until: float) -> None:
-        """Let everything happen that is due by then."""
+        """Run all actions that are due by then."""
         events = self._events
         while events and events[0][0] <= until:
             time, _, action, subject = heappop(events)

@@ -1,16 +1,13 @@
-"""Submitting a job without its handler's code, by what workers have registered about its type."""
+"""Job types without their code: what workers have registered about them, and the jobs that can be made of that."""
 
 import time
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from itertools import islice
-from typing import Any, NamedTuple, NoReturn
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
-import jsonschema_rs
 from pydantic_core import to_json
 
-from fairlead.client.client import Client
-from fairlead.client.job import Job, jobs_in_hand
 from fairlead.config import Settings
 from fairlead.core.jobs.failure import CHANGEABLE, Policies, policies
 from fairlead.core.jobs.model import JobType, NewJob
@@ -18,39 +15,46 @@ from fairlead.core.jobs.payload import check_payload
 from fairlead.core.jobs.pools import Pools
 from fairlead.core.jobs.retry import Retry
 from fairlead.core.protection.controls import Controls
+from fairlead.core.protection.limits import declared_marks
 from fairlead.core.stored import restored
 from fairlead.errors import ConfigError, InvalidArguments, UnknownType, UnsafePayload
-from fairlead.handlers.limits import registered_marks
 from fairlead.handlers.options import Options, new_jobs, template
 from fairlead.records.store import Store
 
+if TYPE_CHECKING:
+    import jsonschema_rs
+
 MOST_PROBLEMS = 5
 LONGEST_PROBLEM = 300
+FRESH = 5.0  # seconds for which a type that was read is good
+MOST_KNOWN = 1_000
 
 
 class Registered(NamedTuple):
     """A registered type, its schema ready to check payloads, and the pool that its new jobs go to."""
 
     type: JobType
-    validator: jsonschema_rs.Draft202012Validator
+    validator: "jsonschema_rs.Draft202012Validator"
     pool: str
 
 
-async def submit_registered(
-    client: Client,
-    type_name: str,
-    payload: Mapping[str, Any],
-    options: Options,
-    settings: Settings,
-    attempts: int | None = None,
-) -> Job:
-    """Check the payload by the type's JSON schema and submit; `attempts` changes only that of its retry policy."""
-    job_type = await registered_type(client.store, type_name)
-    registered = compiled(job_type, await place_of(client.store, job_type))
-    job = prepare(registered, payload, options, settings, attempts)
-    await client.require_callback(options)
-    (submitted,) = jobs_in_hand(client.itself, [job], await client.submit([job]))
-    return submitted
+class KnownTypes:
+    """The registered types that one client has read in the last seconds."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._known: dict[str, tuple[float, Registered]] = {}
+
+    async def get(self, name: str) -> Registered:
+        """The type, with its schema ready and the pool of its new jobs; UnknownType where there is none."""
+        read_at, known = self._known.get(name, (0.0, None))
+        if known is None or time.monotonic() > read_at + FRESH:
+            job_type = await registered_type(self._store, name)
+            known = compiled(job_type, placed(job_type, await pools_of(self._store)))
+            if len(self._known) >= MOST_KNOWN:
+                self._known.clear()
+            self._known[name] = time.monotonic(), known
+        return known
 
 
 def prepare(
@@ -70,11 +74,6 @@ def prepare(
     shared = template(job_type.name, job_type.version, registered.pool, settings.default_tenant, options, exact, marks)
     (job,) = new_jobs(shared, [text], time.time())
     return job
-
-
-async def place_of(store: Store, job_type: JobType) -> str:
-    """The pool that new jobs of a registered type go to."""
-    return placed(job_type, await pools_of(store))
 
 
 async def pools_of(store: Store) -> Pools:
@@ -127,6 +126,8 @@ def check_schema(job_type: JobType, payload: Mapping[str, Any]) -> None:
 
 def compiled(job_type: JobType, pool: str | None = None) -> Registered:
     """The type with its schema made ready, its jobs to go to a pool; ConfigError where it has no schema."""
+    import jsonschema_rs  # where it is needed, since a worker that only runs jobs does without
+
     try:
         validator = jsonschema_rs.Draft202012Validator(dict(job_type.schema), retriever=_refuse_reference)
     except ValueError as error:
@@ -153,7 +154,7 @@ def dump_payload(type_name: str, payload: Mapping[str, Any], limit: int) -> str:
     return check_payload(text, limit)
 
 
-def _problem(error: jsonschema_rs.ValidationError) -> str:
+def _problem(error: "jsonschema_rs.ValidationError") -> str:
     place = ".".join(map(str, error.instance_path)) or "arguments"
     message = error.message
     return f"{place}: {message if len(message) <= LONGEST_PROBLEM else message[:LONGEST_PROBLEM] + '…'}"
@@ -162,3 +163,17 @@ def _problem(error: jsonschema_rs.ValidationError) -> str:
 def _refuse_reference(uri: str) -> NoReturn:
     """A schema is complete in itself; nothing is fetched on behalf of what is stored."""
     raise ValueError(f"{uri} lies outside of the schema")
+
+
+def registered_marks(job_type: JobType, payload: Mapping[str, Any], otherwise: str | None = None) -> str:
+    """The marks of a job of a registered type, without its code; `otherwise` where only the code could tell."""
+    declared = job_type.settings.get("limits") or []
+    for limit in declared:
+        if limit["key"] == "":
+            if otherwise is not None:
+                return otherwise
+            raise ConfigError(
+                f"the limit {limit['name']!r} of {job_type.name!r} has a key that only the handler's code can compute; "
+                "declare the key as the name of a field (key='account_id') to submit without the code"
+            )
+    return declared_marks(declared, job_type.settings.get("needs") or [], payload)

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from fairlead.sim.arrivals import arrivals
+from fairlead.sim.load import arrivals
 from fairlead.sim.population import Member, population
 from fairlead.sim.scenario import TenantPlan
 from tests.sim.making import scenario
