@@ -9,7 +9,7 @@ from fairlead.core.health import TENANT, Sums
 from fairlead.core.names import check_name
 from fairlead.core.stored import restored
 from fairlead.operate.audit import Operator
-from fairlead.operate.settings import Expected, change_control, read_controls, removal, version_of
+from fairlead.operate.controls import Expected, change_control, read_controls, removal, version_of
 from fairlead.ports.store import Store
 
 

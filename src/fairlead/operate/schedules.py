@@ -25,7 +25,7 @@ from fairlead.core.schedule import (
 from fairlead.core.timing import timetable
 from fairlead.errors import ScheduleNotFound, ScheduleRefused, StoreUnavailable
 from fairlead.operate.audit import Operator
-from fairlead.operate.settings import Expected, require_expected
+from fairlead.operate.controls import Expected, require_expected
 from fairlead.operate.submit import check_schema, dump_payload, registered_type
 from fairlead.ports.store import RECURRING_HINT, Store
 from fairlead.scheduler.recur import Recurrer, new_id
