@@ -3,7 +3,8 @@
 from collections.abc import Collection, Mapping
 from typing import Any, NamedTuple
 
-from fairlead.core.admission import (
+from fairlead.core.fairness.tenancy import TIERS, Tenants
+from fairlead.core.protection.backpressure import (
     DEPTH,
     EACH,
     OVERLOAD,
@@ -16,9 +17,8 @@ from fairlead.core.admission import (
     flows,
     rule_name,
 )
-from fairlead.core.buckets import flow
-from fairlead.core.controls import Controls
-from fairlead.core.tenancy import TIERS, Tenants
+from fairlead.core.protection.controls import Controls
+from fairlead.core.protection.token_bucket import flow
 from fairlead.errors import ConfigError
 from fairlead.operate.audit import Operator
 from fairlead.operate.controls import Expected, change_control, read_controls, removal

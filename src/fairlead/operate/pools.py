@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
+from fairlead.core.jobs.pools import BUILT_IN, PLACE, POOL, Pool, Pools
 from fairlead.core.names import check_name
-from fairlead.core.pools import BUILT_IN, PLACE, POOL, Pool, Pools
 from fairlead.operate.audit import Operator
 from fairlead.operate.controls import Expected, Seen, change_control, read_controls, removal, version_of
 from fairlead.ports.store import Store

@@ -4,7 +4,12 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from fairlead.core.admission import (
+from fairlead.core.durations import seconds
+from fairlead.core.fairness.tenancy import ANYONE, TENANT, TIERS, Tenant, Tenants
+from fairlead.core.jobs.model import Priority
+from fairlead.core.jobs.pools import BUILT_IN, POOL, Pool
+from fairlead.core.names import check_name
+from fairlead.core.protection.backpressure import (
     DEPTH,
     OVERLOAD,
     POLICY,
@@ -15,22 +20,17 @@ from fairlead.core.admission import (
     overload,
     rule_name,
 )
-from fairlead.core.breaker import BREAKER, Breaker, opened_by_hand
-from fairlead.core.buckets import flow, parse_rate
-from fairlead.core.budget import BEYOND, RetryBudget
-from fairlead.core.budget import KIND as BUDGET
-from fairlead.core.controls import Controls, Value
-from fairlead.core.durations import seconds
-from fairlead.core.gates import PAUSE, pause_name
-from fairlead.core.health import QUARANTINE as QUARANTINE_RUNS
-from fairlead.core.health import TYPE, subject
-from fairlead.core.limits import LIMIT, Bound, bound, limit_name
-from fairlead.core.model import Priority
-from fairlead.core.names import check_name
-from fairlead.core.pools import BUILT_IN, POOL, Pool
-from fairlead.core.quarantine import KIND as QUARANTINE
-from fairlead.core.quarantine import Quarantine, entry
-from fairlead.core.tenancy import ANYONE, TENANT, TIERS, Tenant, Tenants
+from fairlead.core.protection.breaker import BREAKER, Breaker, opened_by_hand
+from fairlead.core.protection.controls import Controls, Value
+from fairlead.core.protection.gates import PAUSE, pause_name
+from fairlead.core.protection.limits import LIMIT, Bound, bound, limit_name
+from fairlead.core.protection.quarantine import KIND as QUARANTINE
+from fairlead.core.protection.quarantine import Quarantine, entry
+from fairlead.core.protection.retry_budget import BEYOND, RetryBudget
+from fairlead.core.protection.retry_budget import KIND as BUDGET
+from fairlead.core.protection.run_counts import QUARANTINE as QUARANTINE_RUNS
+from fairlead.core.protection.run_counts import TYPE, subject
+from fairlead.core.protection.token_bucket import flow, parse_rate
 from fairlead.errors import ConfigError, NotSet, UnknownType
 from fairlead.operate import setting_views as views
 from fairlead.operate.audit import Operator

@@ -3,12 +3,12 @@
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from fairlead.core.admission import DEPTH, OVERLOAD, POLICY, SUBMISSION
-from fairlead.core.controls import Controls
-from fairlead.core.gates import PAUSE
-from fairlead.core.model import instant
-from fairlead.core.pools import CHANGEABLE, Pools
-from fairlead.core.tenancy import ANYONE, Tenants
+from fairlead.core.fairness.tenancy import ANYONE, Tenants
+from fairlead.core.jobs.model import instant
+from fairlead.core.jobs.pools import CHANGEABLE, Pools
+from fairlead.core.protection.backpressure import DEPTH, OVERLOAD, POLICY, SUBMISSION
+from fairlead.core.protection.controls import Controls
+from fairlead.core.protection.gates import PAUSE
 from fairlead.errors import NotSet
 from fairlead.operate.backpressure import refusals
 from fairlead.operate.breakers import breaker

@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from fairlead.core.controls import Control, Controls, Value
-from fairlead.core.model import instant
+from fairlead.core.jobs.model import instant
+from fairlead.core.protection.controls import Control, Controls, Value
 from fairlead.errors import ConfigError, NotSet
 from fairlead.operate.audit import Operator
 from fairlead.operate.controls import Expected, Seen, change_control, read_controls, removal
