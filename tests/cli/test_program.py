@@ -1,4 +1,4 @@
-"""`fairlead migrate`, `fairlead workers`, `fairlead doctor` and the program itself."""
+"""The program itself, `fairlead migrate` and `fairlead workers`."""
 
 import asyncio
 import json
@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 import fairlead
+from fairlead.cli.program import COMMANDS
 from fairlead.core.jobs.model import WorkerInfo
 from tests.cli.conftest import HOSTILE, Run, Shop
 from tests.support.processes import heed_ctrl_c
@@ -35,27 +36,16 @@ def test_version(run: Run) -> None:
 @pytest.mark.parametrize(
     "command",
     [
-        "up",
-        "worker",
-        "scheduler",
-        "enqueue",
-        "jobs list",
-        "workers",
-        "migrate",
-        "doctor",
-        "pause",
-        "resume",
-        "paused",
-        "breakers list",
-        "breakers open",
-        "quarantine put",
-        "budgets set",
-        "serve",
-        "keys create",
-        "drain-worker",
-        "schedules list",
-        "schedules add",
-        "schedules run-now",
+        *COMMANDS,
+        *(
+            f"jobs {name}"
+            for name in ("list", "show", "explain", "groups", "change", "run-now", "cancel", "replay", "purge")
+        ),
+        *(f"settings {name}" for name in ("list", "show", "set", "remove", "kinds")),
+        *(f"schedules {name}" for name in ("list", "show", "set", "run-now", "remove")),
+        *(f"callbacks {name}" for name in ("list", "show", "set", "rotate", "remove", "test", "redeliver")),
+        *(f"keys {name}" for name in ("create", "list", "revoke")),
+        *(f"workers {name}" for name in ("list", "drain")),
     ],
 )
 def test_every_command_has_a_help(run: Run, command: str) -> None:
@@ -88,11 +78,13 @@ def test_settings_that_cannot_work_are_one_line(run: Run, tmp_path: Path) -> Non
 
 
 def test_a_database_in_memory_is_refused(run: Run) -> None:
-    for command in (("jobs", "list"), ("migrate",), ("workers",), ("enqueue", "greet")):
+    for command in (("jobs", "list"), ("migrate",), ("workers", "list"), ("enqueue", "greet")):
         assert run(*command, "--database", "sqlite:///:memory:").exit_code == 1
 
 
 def test_workers_live_and_lost(run: Run, shop: Shop) -> None:
+    figures = {"succeeded": 7, "retrying": 2, "dead": 1, "running": 3, "refused": 4}
+
     async def register() -> None:
         async with shop.app:
             store = await shop.app.store()
@@ -100,47 +92,19 @@ def test_workers_live_and_lost(run: Run, shop: Shop) -> None:
                 worker_id = f"{name}-0000-4000-8000-000000000000"
                 info = WorkerInfo(worker_id, "[red]host", 42, ("short", "long"), ("greet",), 10, "0.1.0")
                 await store.register_worker(info, lease)
-            figures = {"succeeded": 7, "retrying": 2, "dead": 1, "running": 3, "refused": 4}
             await store.report_worker("11111111-0000-4000-8000-000000000000", figures)
 
-    assert run("workers", "--database", shop.url).stdout == "no workers\n"
+    assert run("workers", "list", "--database", shop.url).stdout == "no workers\n"
     asyncio.run(register())
-    live, lost = json.loads(run("workers", "--json", "--database", shop.url).stdout)["workers"]
-    assert live.keys() == {
-        "id", "host", "pid", "pools", "types", "slots", "version", "started_at", "state", "lease_left", "running",
-        "done", "failed", "refused", "lost_threads", "reserve",
-    }  # fmt: skip
-    assert [live[name] for name in ("state", "running", "done", "failed", "refused")] == ["live", 3, 7, 3, 4]
+    live, lost = json.loads(run("workers", "list", "--json", "--database", shop.url).stdout)["workers"]
+    assert (live["state"], live["report"]) == ("active", figures)
     assert (lost["state"], lost["lease_left"]) == ("lost", 0.0)
-    lines = run("workers", "--database", shop.url).stdout.splitlines()
+    lines = run("workers", "list", "--database", shop.url).stdout.splitlines()
     assert any("11111111" in line and "[red]host" in line and "live" in line for line in lines)
     assert any("22222222" in line and "lost" in line for line in lines)
 
 
-def test_doctor_is_content_with_a_new_database(run: Run, any_shop: Shop) -> None:
-    result = run("doctor", "--database", any_shop.url)
-    assert result.exit_code == 0
-    assert "durability" in result.stdout
-    document = json.loads(run("doctor", "--json", "--database", any_shop.url).stdout)
-    assert document["healthy"] is True
-    assert all(finding.keys() >= {"level", "topic", "message", "advice"} for finding in document["findings"])
-    (schedule,) = [finding for finding in document["findings"] if finding["topic"] == "schedule"]
-    assert schedule["oldest_due_unpromoted_age"] == 0
-
-
-def test_doctor_finds_problems(run: Run, tmp_path: Path) -> None:
-    missing = run("doctor", "--database", f"sqlite:///{tmp_path / 'none.db'}")
-    assert missing.exit_code == 1
-    assert "fairlead migrate" in missing.stdout
-    for url in (UNREACHABLE, "mysql://user:secret@host/x"):
-        result = run("doctor", "--json", "--database", url)
-        assert result.exit_code == 1
-        (finding,) = json.loads(result.stdout)["findings"]
-        assert finding["level"] == "problem"
-        assert "secret" not in finding["advice"]
-
-
-@pytest.mark.parametrize("arguments", [("jobs", "list"), ("workers",), ("migrate",), ("enqueue", "greet")])
+@pytest.mark.parametrize("arguments", [("jobs", "list"), ("workers", "list"), ("migrate",), ("enqueue", "greet")])
 def test_store_unavailable_and_schema_mismatch(run: Run, tmp_path: Path, arguments: tuple[str, ...]) -> None:
     away = run(*arguments, "--database", UNREACHABLE)
     assert (away.exit_code, away.stdout) == (4, "")
@@ -153,7 +117,7 @@ def test_store_unavailable_and_schema_mismatch(run: Run, tmp_path: Path, argumen
 
 
 def test_unknown_commands_and_options(run: Run) -> None:
-    for arguments in (("bogus",), ("jobs", "bogus"), ("jobs", "show"), ("workers", "--bogus")):
+    for arguments in (("bogus",), ("jobs", "bogus"), ("jobs", "show"), ("workers", "list", "--bogus")):
         result = run(*arguments)
         assert result.exit_code == 2
         assert result.stderr.startswith("error: ")
@@ -188,15 +152,3 @@ def _wait_for_a_job(shop: Shop) -> None:
     while not asyncio.run(count()):
         assert time.monotonic() < deadline
         time.sleep(0.05)
-
-
-def test_pausing_and_resuming(shop: Shop, run: Run) -> None:
-    on = ("--database", shop.url)
-    assert run("paused", *on).stdout == "nothing is paused\n"
-    assert run("pause", "type", "greet", "--reason", HOSTILE, "--as", "ada", *on).exit_code == 0
-    (found,) = json.loads(run("paused", "--json", *on).stdout)["paused"]
-    assert (found["scope"], found["name"], found["reason"]) == ("type", "greet", HOSTILE)
-    assert "\x1b" not in run("paused", *on).stdout
-    assert run("resume", "type", "greet", *on).stdout == "type greet is no longer paused\n"
-    assert json.loads(run("paused", "--json", *on).stdout) == {"paused": []}
-    assert "must be one of type, tenant, pool" in run("pause", "worker", "x", *on).stderr
