@@ -74,7 +74,7 @@ def test_all_options_reach_the_job(run: Run, any_shop: Shop) -> None:
         "--timeout", "90s", "--attempts", "9", "--exact",
     )  # fmt: skip
     assert (job["tenant"], job["priority"], job["pool"], job["idempotency_key"]) == ("acme", "high", "long", "k")
-    assert (job["run_at"], job["not_after"]) == ("2100-01-01T00:00:00+00:00", "2100-01-02T00:00:00+00:00")
+    assert (job["run_at"], job["not_after"]) == ("2100-01-01T00:00:00Z", "2100-01-02T00:00:00Z")
     assert job["state"] == "scheduled"
     assert job["options"] == {
         "timeout": 90.0,

@@ -109,7 +109,7 @@ async def test_a_type_that_fails_for_an_hour_waits_until_it_is_released(world: W
         (item,) = await quarantined(store)
         assert (item.type, item.by, item.why) == ("weld", None, "28 of 28 runs failed within 1h")
         (event,) = [event for event in plant.events if isinstance(event, TypeQuarantined)]
-        assert "fairlead quarantine release weld" in event.advice
+        assert "fairlead settings remove quarantine weld" in event.advice
         await plant.look_around()
         assert {await job.state() for job in jobs} == {State.READY}
         plant.mended = True

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from fairlead.cli import job_actions
+from fairlead.cli import dead_job_actions, job_actions
 from fairlead.cli.job_output import print_job, print_page
 from fairlead.cli.loading import on_client, on_store
 from fairlead.cli.options import (
@@ -41,8 +41,8 @@ app = group("Look at jobs, dead letters among them; change, cancel, replay and p
 app.command("change")(job_actions.change)
 app.command("run-now")(job_actions.run_now)
 app.command("cancel")(job_actions.cancel)
-app.command("replay")(job_actions.replay)
-app.command("purge")(job_actions.purge)
+app.command("replay")(dead_job_actions.replay)
+app.command("purge")(dead_job_actions.purge)
 
 KeyPart = Annotated[str | None, typer.Option(metavar="TEXT", help="Only jobs with this text in their idempotency key.")]
 

@@ -100,7 +100,7 @@ def _absent(kind: str, name: str) -> str:
 async def _change(
     store: Store, kind: str, name: str, value: dict[str, Any] | None, operator: Operator, expected: Expected
 ) -> None:
-    absent = f"{_absent(kind, name)}; `fairlead backpressure list` shows what is set"
+    absent = f"{_absent(kind, name)}; `fairlead settings list depth` shows what is set"
     decide = removal(kind, name, absent) if value is None else (lambda _: value)
     action = f"remove {kind}" if value is None else f"set {kind}"
     await change_control(store, kind, name, decide, operator, action, name, expected)

@@ -58,7 +58,9 @@ async def set_limit(
 async def remove_limit(store: Store, scope: str, name: str, operator: Operator, expected: Expected = None) -> None:
     """Go back to what the handler declares, or to no limit."""
     control, target = limit_name(scope, name), f"{scope} {name}"
-    decide = removal(LIMIT, control, f"no limit is set for {target}; `fairlead limits list` shows those that are")
+    decide = removal(
+        LIMIT, control, f"no limit is set for {target}; `fairlead settings list limit` shows those that are"
+    )
     await change_control(store, LIMIT, control, decide, operator, "remove limit", target, expected)
 
 
@@ -77,7 +79,7 @@ async def show_limit(store: Store, scope: str, name: str) -> LimitInForce:
     controls, types, use = await read_controls(store), await store.job_types(), await store.limit_use()
     rules, full = Rules(declared(types), {}, controls), limit_name(scope, name)
     if rules.bound(full) == Bound() and controls.get(LIMIT, full) is None:
-        raise NotSet(f"nothing limits {scope} {name}; `fairlead limits list` shows what is in force")
+        raise NotSet(f"nothing limits {scope} {name}; `fairlead settings list limit` shows what is in force")
     return _in_force(full, rules, usage(rules, use.running.items()), use, controls)
 
 

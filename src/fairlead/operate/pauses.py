@@ -30,7 +30,7 @@ async def pause(store: Store, scope: str, name: str, operator: Operator) -> None
 async def resume(store: Store, scope: str, name: str, operator: Operator) -> None:
     """Let it start again; NotSet where it was not paused."""
     control, target = pause_name(scope, check_name(scope, name)), f"{scope} {name}"
-    decide = removal(PAUSE, control, f"{target} is not paused; `fairlead paused` shows what is")
+    decide = removal(PAUSE, control, f"{target} is not paused; `fairlead settings list pause` shows what is")
     await change_control(store, PAUSE, control, decide, operator, "resume", target)
 
 

@@ -48,7 +48,7 @@ async def set_pool(
 async def reset_pool(store: Store, name: str, operator: Operator, expected: Expected = None) -> None:
     """Forget what was set for a pool."""
     target = f"pool {check_name('pool', name)}"
-    decide = removal(POOL, name, f"nothing was set for {target}; `fairlead pools list` shows the pools")
+    decide = removal(POOL, name, f"nothing was set for {target}; `fairlead settings list pool` shows the pools")
     await change_control(store, POOL, name, decide, operator, "pools.reset", target, expected)
 
 

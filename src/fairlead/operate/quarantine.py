@@ -45,7 +45,7 @@ async def release(store: Store, type_: str, operator: Operator) -> None:
     """Let a type start again, and count its runs from nothing; NotSet where it is not in quarantine."""
     check_name(TYPE, type_)
     if type_ not in {item.type for item in await quarantined(store)}:
-        raise NotSet(f"type {type_} is not in quarantine; `fairlead quarantine list` says which are")
+        raise NotSet(f"type {type_} is not in quarantine; `fairlead settings list quarantine` says which are")
     await store.change_controls([Change(KIND, type_, None)], operator.note("release", f"type {type_}"))
     await store.forget_runs([subject(QUARANTINE, type_), subject(TYPE, type_)])
     await store.wake([CONTROLS_HINT])

@@ -69,7 +69,7 @@ async def reset_budget(store: Store, tenant: str, operator: Operator, expected: 
     """Let the application's budget be in force again."""
     name = check_name("tenant", tenant)
     target = f"tenant {name}"
-    decide = removal(KIND, name, f"{target} has no budget of its own; `fairlead budgets list` shows those that have")
+    decide = removal(KIND, name, f"{target} has no budget of its own; `fairlead settings list budget` shows them")
     await change_control(store, KIND, name, decide, operator, "reset retry budget", target, expected)
 
 

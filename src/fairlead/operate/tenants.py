@@ -84,7 +84,7 @@ async def add_tenant(
     try:
         return await put_tenant(store, tenant, operator, expected=(ABSENT,), action="tenants.add")
     except ChangedMeanwhile:
-        raise ConfigError(f"tenant {name!r} is set up already; change it with `fairlead tenants set`") from None
+        raise ConfigError(f"tenant {name!r} is set up already; change it with `fairlead settings set tenant`") from None
 
 
 async def put_tenant(
