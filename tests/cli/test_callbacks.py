@@ -84,7 +84,7 @@ def log_one(shop: Shop, tried: Delivered) -> None:
     async def log() -> None:
         async with shop.app:
             store = await shop.app.store()
-            (known,) = await store.read_callbacks([("", "orders")])
-            assert await store.log_delivery(known, tried)
+            (known,) = await store.callbacks.read([("", "orders")])
+            assert await store.callbacks.log_delivery(known, tried)
 
     asyncio.run(log())

@@ -91,8 +91,8 @@ def test_workers_live_and_lost(run: Run, shop: Shop) -> None:
             for name, lease in (("1" * 8, 60.0), ("2" * 8, 0.0)):
                 worker_id = f"{name}-0000-4000-8000-000000000000"
                 info = WorkerInfo(worker_id, "[red]host", 42, ("short", "long"), ("greet",), 10, "0.1.0")
-                await store.register_worker(info, lease)
-            await store.report_worker("11111111-0000-4000-8000-000000000000", figures)
+                await store.workers.register(info, lease)
+            await store.workers.report("11111111-0000-4000-8000-000000000000", figures)
 
     assert run("workers", "list", "--database", shop.url).stdout == "no workers\n"
     asyncio.run(register())

@@ -125,11 +125,11 @@ def test_missed_fires_are_shown(run: Run, shop: Shop) -> None:
         async with shop.app:
             store = await shop.app.store()
             await shop.app.schedules.add("hello", "every 10s", shop.greet, {"name": "ada"})
-            (schedule,) = await store.read_schedules(["hello"])
+            (schedule,) = await store.schedules.read(["hello"])
             old = created(schedule.spec, None, schedule.handled_until - 100)
             write = old._replace(seen=schedule.version)
             note = Operator("ann").note("test", "hello")
-            assert await store.write_schedule(write, note)
+            assert await store.schedules.write(write, note)
             await control.pause(store, "hello", Operator("ann"))
 
     asyncio.run(miss())

@@ -55,7 +55,7 @@ def test_waits_by_pool(run: Run, any_shop: Shop) -> None:
     async def write() -> None:
         async with any_shop.app:
             store = await any_shop.app.store()
-            await store.record_usage([], [], [WaitCount("medium", bucket_of(0.25), 7)])
+            await store.shares.record_usage([], [], [WaitCount("medium", bucket_of(0.25), 7)])
 
     asyncio.run(write())
     any_shop.enqueue(any_shop.greet, [{"name": "a"}])

@@ -50,7 +50,7 @@ from fairlead.operate import cancel_jobs, change_jobs, dead_letters
 from fairlead.operate.audit import Operator
 from fairlead.operate.cancel_jobs import CancelCounts, Report
 from fairlead.operate.dead_letters import Outcome
-from fairlead.ports.store import Store
+from fairlead.records.store import Store
 
 MOST = 1_000_000
 
@@ -212,7 +212,7 @@ def _agreed_live(
 
 async def _cancel_ids(store: Store, job_ids: Sequence[str], who: Operator, grace: float) -> Report:
     """Cancel live and dead jobs."""
-    dead = [job.id for job in await store.read_many(job_ids) if job.state is State.DEAD]
+    dead = [job.id for job in await store.reader.read_many(job_ids) if job.state is State.DEAD]
     live = [job_id for job_id in job_ids if job_id not in dead]
     report = await cancel_jobs.cancel_ids(store, live, who, grace) if live else Report()
     if dead:

@@ -35,7 +35,7 @@ from fairlead.operate import dead_letters
 from fairlead.operate.dead_letters import DeadLetter
 from fairlead.operate.job_explanation import explain_job
 from fairlead.operate.job_terms import JobTerms, job_terms
-from fairlead.ports.store import Store
+from fairlead.records.store import Store
 
 app = group("Look at jobs, dead letters among them; change, cancel, replay and purge them.")
 app.command("change")(job_actions.change)
@@ -160,5 +160,5 @@ async def _lease_left(store: Store, job: JobRecord) -> float | None:
     """How long the worker of a running job owns it if nothing more is heard of the worker."""
     if job.state is not State.RUNNING:
         return None
-    left = [worker.lease_left for worker in await store.workers() if worker.info.id == job.worker]
+    left = [worker.lease_left for worker in await store.workers.all() if worker.info.id == job.worker]
     return max(0.0, left[0]) if left else 0.0

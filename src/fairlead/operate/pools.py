@@ -7,7 +7,7 @@ from fairlead.core.jobs.pools import BUILT_IN, PLACE, POOL, Pool, Pools
 from fairlead.core.names import check_name
 from fairlead.operate.audit import Operator
 from fairlead.operate.controls import Expected, Seen, change_control, read_controls, removal, version_of
-from fairlead.ports.store import Store
+from fairlead.records.store import Store
 
 
 async def list_pools(store: Store) -> list[Pool]:

@@ -20,7 +20,7 @@ from fairlead.operate.retry_budgets import budgets as budget_records
 from fairlead.operate.retry_budgets import show_budget
 from fairlead.operate.setting_fields import Given
 from fairlead.operate.tenants import tenant_states
-from fairlead.ports.store import Store
+from fairlead.records.store import Store
 
 
 class View(NamedTuple):
@@ -68,7 +68,7 @@ async def _rules(store: Store, controls: Controls, kind: str, codes: tuple[str, 
 
 async def overloads(store: Store, controls: Controls, name: str | None) -> Views:
     """The overload policy, and how many jobs it kept out."""
-    control, counts = controls.get(OVERLOAD, POLICY), await store.admissions()
+    control, counts = controls.get(OVERLOAD, POLICY), await store.backpressure.admissions()
     if control is None:
         return {}
     kept_out = {
