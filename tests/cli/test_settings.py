@@ -25,7 +25,7 @@ def shop(any_shop: Shop) -> Shop:
 def count(shop: Shop, *counts: Count) -> None:
     async def count() -> None:
         async with shop.app:
-            await (await shop.app.store()).count_runs(counts)
+            await (await shop.app.store()).run_counts.count(counts)
 
     asyncio.run(count())
 

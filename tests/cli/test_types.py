@@ -4,14 +4,13 @@ import asyncio
 import json
 from collections.abc import Awaitable, Callable
 
-from fairlead.records.store import Store
-
 import fairlead
 from fairlead.core.fairness.run_times import RunCount, bucket_of
 from fairlead.core.insight.audit import AuditNote
 from fairlead.core.insight.wait_times import WaitCount
 from fairlead.core.jobs.pools import PLACE
 from fairlead.core.protection.controls import Change
+from fairlead.records.store import Store
 from tests.cli.conftest import HOSTILE, Run, Shop
 
 

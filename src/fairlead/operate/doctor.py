@@ -173,7 +173,7 @@ def check_bounds(found: Bounds) -> Finding:
     )
 
 
-def check_schedule(due: Due, leader: Leadership | None) -> Finding:
+def check_schedule(due: Due, leader: Leader | None) -> Finding:
     """Whether due jobs become ready in time, and who sees to that."""
     age = due.overdue or 0.0
     leads = leader is not None and leader.lease_left > 0

@@ -244,7 +244,7 @@ async def _submitted(caller: Caller, job: NewJob, became: Enqueued) -> dict[str,
     """What is said of an accepted job; of one that was there before, as it is now; a shed one has no state."""
     lane, state, pool, priority, run_at = job.lane, job.state, job.lane.pool, job.lane.priority, job.run_at
     if became.duplicate:
-        record = await caller.store.read(became.id)
+        record = await caller.store.reader.read(became.id)
         if record is None:
             raise JobNotFound(f"job {became.id} held the idempotency key and was removed meanwhile; submit again")
         lane = lane._replace(type=record.type, pool=record.pool, priority=record.priority)
