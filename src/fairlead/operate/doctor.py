@@ -16,6 +16,7 @@ from fairlead.core.web.callbacks import Endpoint
 from fairlead.errors import FairleadError, SchemaMismatch
 from fairlead.operate.backpressure import Bounds, bounds
 from fairlead.records.store import Store
+from fairlead.records.workers import Leader
 from fairlead.scheduler.leader import ROLE
 from fairlead.version import __version__
 
