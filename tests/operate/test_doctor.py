@@ -51,7 +51,7 @@ async def test_whether_a_tenant_may_fill_the_disk(store_url: str) -> None:
     await store.open()
     try:
         free = check_bounds(await bounds(store))
-        assert (free.level, "backpressure depth" in str(free.advice)) == (Level.OK, True)
+        assert (free.level, "settings set depth" in str(free.advice)) == (Level.OK, True)
         await set_depth(store, "tenant", "acme", 5, Operator("tests"))
         assert "except for those" in check_bounds(await bounds(store)).message
         await set_depth(store, "tenant", "*", 100, Operator("tests"))
