@@ -33,6 +33,7 @@ from fairlead.records.store import Store
 from fairlead.scheduler.leader import ROLE
 
 HISTORY = 3600.0
+MOST_POOLS = 200
 NEWEST = 60.0  # seconds after which a sample says nothing about now
 
 
@@ -165,8 +166,19 @@ def _pool_look(stats: PoolStats, pool: Pool) -> PoolLook:
     )
 
 
+def _shown(pools: set[str], counts: Mapping[tuple[str, str], int], live: Sequence[WorkerRecord]) -> list[str]:
+    """At most MOST_POOLS pools, by name; a submission may name any pool."""
+    if len(pools) <= MOST_POOLS:
+        return sorted(pools)
+    served = {pool for worker in live for pool in worker.info.pools}
+    jobs: dict[str, int] = {}
+    for (pool, _), count in counts.items():
+        jobs[pool] = jobs.get(pool, 0) + count
+    return sorted(sorted(pools, key=lambda pool: (pool not in served, -jobs.get(pool, 0), pool))[:MOST_POOLS])
+
+
 async def pool_stats(store: Store) -> list[PoolStats]:
-    """Every pool that has jobs or workers, by name."""
+    """The pools that have jobs or workers, by name; of very many, those with workers and with the most jobs."""
     counts = await store.reader.count_jobs()
     now = (await store.controls.read()).now
     since: dict[str, float] = {}
@@ -175,7 +187,7 @@ async def pool_stats(store: Store) -> list[PoolStats]:
     live = [worker for worker in await store.workers.all() if worker.live]
     pools = {pool for pool, _ in counts} | {pool for worker in live for pool in worker.info.pools}
     found = []
-    for pool in sorted(pools):
+    for pool in _shown(pools, counts, live):
         serving = [worker for worker in live if pool in worker.info.pools]
         found.append(
             PoolStats(
