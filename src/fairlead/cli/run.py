@@ -19,7 +19,7 @@ from fairlead.core.jobs.model import JobFilter
 from fairlead.core.jobs.states import State
 from fairlead.core.names import check_name
 from fairlead.core.web.callbacks import TYPE as DELIVERY
-from fairlead.errors import ConfigError, SchemaMismatch, StoreError
+from fairlead.errors import ConfigError, StoreError
 from fairlead.handlers.options import Options
 from fairlead.records.store import Store
 from fairlead.scheduler.host import hosted_services
@@ -147,8 +147,6 @@ async def _up(loaded: App, output: LogOutput, workers: Workers, start: list[str]
         client = await loaded.client()
         for name in start:
             await client.enqueue(loaded.registry[name], [{}], Options())
-    except SchemaMismatch as error:
-        raise SchemaMismatch(f"{error} (fairlead migrate --database {shown(url)})") from error
     finally:
         await loaded.close()
     async with served_beside(loaded, port) as served:

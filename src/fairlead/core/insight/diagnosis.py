@@ -184,7 +184,7 @@ def _grouped(alerts: Sequence[Alert]) -> list[Alert]:
         if len(alike) > MOST_ALIKE:
             rest = alike[MOST_ALIKE:]
             names = ", ".join(alert.about for alert in rest[:MOST_NAMES])
-            sentence = f"And {len(rest):,} more like it ({code}): {names}{', …' if len(rest) > MOST_NAMES else ''}."
+            sentence = f"And {len(rest):,} more like it ({code}): {names}{', …' if len(rest) > MOST_NAMES else '.'}"
             place = max(index for index, alert in enumerate(found) if alert.code == code) + 1
             found.insert(place, Alert(rest[0].level, code, sentence, rest[0].hint, rest[0].topics[:1]))
     return found
