@@ -285,7 +285,8 @@ def _say_hello(loaded: App, output: LogOutput, workers: Workers, served: Served 
 
 def _banner(workers: Workers, types: Sequence[str], where: str, served: Served | None) -> list[str]:
     slots = f"{workers.concurrency} slots" + (f" in each of {workers.processes} processes" * (workers.processes > 1))
-    tool = os.path.relpath(sys.argv[0]) if os.path.isabs(sys.argv[0]) else sys.argv[0]
+    near = os.path.relpath(sys.argv[0])
+    tool = "fairlead" if near.startswith("..") else near
     lines = [
         f"Fairlead {__version__}: {workers.path} on {where}",
         f"  types   {', '.join(types) or 'none'}",

@@ -33,6 +33,11 @@ from fairlead.records.store import Store
 from fairlead.scheduler.leader import ROLE
 
 HISTORY = 3600.0
+PHASES = {
+    "open": "is open, and nothing of it starts",
+    "half_open": "lets a few probes through",
+    "ramping": "lets more and more through again",
+}
 MOST_POOLS = 200
 NEWEST = 60.0  # seconds after which a sample says nothing about now
 
@@ -123,8 +128,8 @@ def _breaker(item: BreakerStatus) -> str:
     scope, _, name = item.name.partition(":")
     if item.by is not None:
         return f"the breaker {item.name} is {item.phase} by hand: {item.why}"
-    broken = f"the dependency {name} is broken" if scope == DEPENDENCY else f"type {name} fails"
-    return f"{broken}: {item.why}, so its breaker is {item.phase}"
+    subject = f"the dependency {name}" if scope == DEPENDENCY else f"type {name}"
+    return f"{subject} failed ({item.why}): its breaker {PHASES.get(item.phase, f'is {item.phase}')}"
 
 
 async def history(store: Store, back: float = HISTORY) -> list[dict[str, Any]]:
