@@ -20,7 +20,7 @@ from fairlead import App, Retry
 from fairlead.api import create_app
 from fairlead.control.audit import Operator
 from fairlead.control.keys import create_key
-from fairlead.core.apikey import Grant
+from fairlead.core.web.api_keys import Grant
 from fairlead.handlers.options import Options
 
 BATCH = 1_000

@@ -4,7 +4,7 @@ from fairlead.control.audit import Operator
 from fairlead.control.limits import set_limit
 from fairlead.control.schedules import add
 from fairlead.control.tenants import add_tenant
-from fairlead.core.schedule import ScheduleSpec
+from fairlead.core.schedule.schedules import ScheduleSpec
 from tests.api.conftest import LANE, Api
 
 WHY = {"reason": "a test"}

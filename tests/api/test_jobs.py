@@ -11,8 +11,8 @@ import pytest
 
 from fairlead.control.admission import set_overload
 from fairlead.control.audit import Operator
-from fairlead.core.admission import overload
-from fairlead.core.states import State
+from fairlead.core.jobs.states import State
+from fairlead.core.protection.backpressure import overload
 from tests.api.conftest import LANE, Api
 from tests.contract.making import claim_one, failed, new_lease, worker_info
 

@@ -20,14 +20,14 @@ from fairlead.control.pools import set_pool
 from fairlead.control.quarantine import put
 from fairlead.control.schedules import add
 from fairlead.control.tenants import put_tenant
-from fairlead.core.admission import Overload
-from fairlead.core.apikey import Grant
-from fairlead.core.budget import RetryBudget
-from fairlead.core.callback import EVERYONE
-from fairlead.core.egress import EgressRules
-from fairlead.core.ids import make_ids
-from fairlead.core.schedule import ScheduleSpec
-from fairlead.core.tenancy import Tenant
+from fairlead.core.fairness.tenancy import Tenant
+from fairlead.core.jobs.ids import make_ids
+from fairlead.core.protection.backpressure import Overload
+from fairlead.core.protection.retry_budget import RetryBudget
+from fairlead.core.schedule.schedules import ScheduleSpec
+from fairlead.core.web.api_keys import Grant
+from fairlead.core.web.callbacks import EVERYONE
+from fairlead.core.web.egress import EgressRules
 from fairlead.errors import ScheduleRefused
 from tests.api.conftest import LANE, Api
 

@@ -8,7 +8,7 @@ import pytest
 from fairlead.control import own_schedules
 from fairlead.control.audit import Operator
 from fairlead.control.schedules import add, change, get, run_now
-from fairlead.core.schedule import ScheduleSpec
+from fairlead.core.schedule.schedules import ScheduleSpec
 from fairlead.handlers.recurring import on_terms
 from tests.api.conftest import LANE, Api
 

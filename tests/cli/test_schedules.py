@@ -9,7 +9,7 @@ import pytest
 
 from fairlead.control import schedules as control
 from fairlead.control.audit import Operator
-from fairlead.core.recur import created
+from fairlead.core.schedule.fires import created
 from tests.cli.conftest import HOSTILE, Run, Shop
 
 

@@ -13,7 +13,7 @@ import fairlead
 from fairlead.client import admission
 from fairlead.control.admission import bounds, set_depth, set_overload, set_rate
 from fairlead.control.audit import Operator
-from fairlead.core.admission import overload
+from fairlead.core.protection.backpressure import overload
 from fairlead.ports.store import Store
 from fairlead.scheduler.sample import Sampler
 

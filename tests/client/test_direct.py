@@ -15,8 +15,8 @@ from fairlead.client.gather import COMPANY
 from fairlead.client.handler import ALONE
 from fairlead.control.admission import set_depth
 from fairlead.control.audit import Operator
-from fairlead.core.model import Enqueued, NewJob
-from fairlead.core.states import State
+from fairlead.core.jobs.model import Enqueued, NewJob
+from fairlead.core.jobs.states import State
 from fairlead.errors import StoreRefused, StoreUnavailable
 from tests.client.program import LONG, Program, stay_fresh
 from tests.worker.support import until

@@ -7,7 +7,7 @@ import pytest
 
 from fairlead.control import schedules
 from fairlead.control.audit import Operator
-from fairlead.core.schedule import CatchUp, FireOutcome, ScheduleSpec, ScheduleState
+from fairlead.core.schedule.schedules import CatchUp, FireOutcome, ScheduleSpec, ScheduleState
 from fairlead.errors import ScheduleRefused
 from fairlead.handlers.spec import Registry
 from fairlead.scheduler.declare import Declarer

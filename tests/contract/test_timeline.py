@@ -3,8 +3,8 @@
 from fairlead.control.audit import Operator
 from fairlead.control.cancel import cancel_one
 from fairlead.control.dead_letters import replay_one, show
-from fairlead.core.model import Ending
-from fairlead.core.states import State
+from fairlead.core.jobs.model import Ending
+from fairlead.core.jobs.states import State
 from tests.contract.making import claim_one, ended, enqueue_one, failed, new_lease
 from tests.contract.world import World
 

@@ -7,7 +7,7 @@ import psycopg
 import pytest
 
 from fairlead.control.audit import PAGE, verify_chain, whoami
-from fairlead.core.audit import AuditNote
+from fairlead.core.insight.audit import AuditNote
 from fairlead.ports.store import Store
 from fairlead.wiring import make_store
 

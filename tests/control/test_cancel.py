@@ -7,10 +7,10 @@ import pytest
 
 from fairlead.control import cancel
 from fairlead.control.audit import Operator
-from fairlead.core.cancel import Cancelled
-from fairlead.core.ids import make_ids
-from fairlead.core.model import Held, JobFilter
-from fairlead.core.states import State
+from fairlead.core.jobs.cancel import Cancelled
+from fairlead.core.jobs.ids import make_ids
+from fairlead.core.jobs.model import Held, JobFilter
+from fairlead.core.jobs.states import State
 from fairlead.errors import ConfigError, IllegalMove, JobNotFound, StoreUnavailable
 from fairlead.ports.store import WORKER_HINT, Store
 from fairlead.wiring import make_store

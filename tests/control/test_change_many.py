@@ -7,8 +7,8 @@ import pytest
 
 from fairlead.control import change_many
 from fairlead.control.audit import Operator
-from fairlead.core.model import JobFilter, Priority
-from fairlead.core.states import State
+from fairlead.core.jobs.model import JobFilter, Priority
+from fairlead.core.jobs.states import State
 from fairlead.errors import ConfigError
 from fairlead.ports.store import Store
 from fairlead.wiring import make_store

@@ -20,9 +20,9 @@ from fairlead import (
 from fairlead.control import dead_letters
 from fairlead.control.audit import Operator, verify_chain
 from fairlead.control.staged import Pace, replay_in_stages
-from fairlead.core.ids import make_ids
-from fairlead.core.model import JobFilter
-from fairlead.core.replay import Stage
+from fairlead.core.jobs.dead_letters import Stage
+from fairlead.core.jobs.ids import make_ids
+from fairlead.core.jobs.model import JobFilter
 from fairlead.errors import ConfigError
 from fairlead.ports.store import Store
 

@@ -21,9 +21,9 @@ from fairlead.control.doctor import (
     check_writable,
     examine,
 )
-from fairlead.core.callback import OF_JOBS, TYPE, Endpoint
-from fairlead.core.model import WorkerInfo, WorkerRecord
-from fairlead.core.promotion import Due
+from fairlead.core.jobs.model import WorkerInfo, WorkerRecord
+from fairlead.core.schedule.promotion import Due
+from fairlead.core.web.callbacks import OF_JOBS, TYPE, Endpoint
 from fairlead.ports.store import Leadership
 from fairlead.version import __version__
 from fairlead.wiring import make_store

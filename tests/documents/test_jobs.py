@@ -1,11 +1,11 @@
 from dataclasses import replace
 from datetime import UTC, datetime
 
-from fairlead.core.failure import FailureClass
-from fairlead.core.model import AttemptRecord, DeadGroup, Ending, ErrorInfo, JobRecord, Page, Priority
-from fairlead.core.progress import Progress
-from fairlead.core.states import State
-from fairlead.core.timeline import Moment
+from fairlead.core.insight.timeline import Moment
+from fairlead.core.jobs.failure import FailureClass
+from fairlead.core.jobs.model import AttemptRecord, DeadGroup, Ending, ErrorInfo, JobRecord, Page, Priority
+from fairlead.core.jobs.progress import Progress
+from fairlead.core.jobs.states import State
 from fairlead.documents.dead_letters import DeadGroupDocument
 from fairlead.documents.jobs import AttemptDocument, JobDocument, JobPage, MomentDocument
 

@@ -5,7 +5,7 @@ import json
 from fairlead.control.audit import Operator
 from fairlead.control.pauses import pause, resume
 from fairlead.control.pools import set_pool
-from fairlead.core.model import Lane, Priority
+from fairlead.core.jobs.model import Lane, Priority
 from fairlead.scheduler.alert import INTERVAL, Alerter
 from fairlead.telemetry.events import AlertCleared, AlertRaised, Event, Telemetry
 from tests.contract.making import enqueue_one

@@ -4,10 +4,10 @@ import pytest
 
 from fairlead.control.audit import Operator
 from fairlead.control.pauses import pause
-from fairlead.core.controls import Change
-from fairlead.core.ledger import Delivery
-from fairlead.core.model import Lane, Priority
-from fairlead.core.tenancy import TENANT
+from fairlead.core.fairness.ledger import Delivery
+from fairlead.core.fairness.tenancy import TENANT
+from fairlead.core.jobs.model import Lane, Priority
+from fairlead.core.protection.controls import Change
 from fairlead.ports.store import Store
 from fairlead.scheduler.ledger import LedgerKeeper
 from fairlead.wiring import make_store

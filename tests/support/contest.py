@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 import fairlead
 from fairlead.control.audit import Operator
 from fairlead.control.tenants import set_tenant
-from fairlead.core.entitlement import entitled, jain
-from fairlead.core.tenancy import Tenant
+from fairlead.core.fairness.entitlement import entitled, jain
+from fairlead.core.fairness.tenancy import Tenant
 from fairlead.handlers.options import Options
 from fairlead.ports.store import Store
 

@@ -11,7 +11,7 @@ from fairlead.api import create_app
 from fairlead.api.serving import address_of, listen_on, serving
 from fairlead.control.audit import Operator
 from fairlead.control.keys import create_key
-from fairlead.core.apikey import Grant
+from fairlead.core.web.api_keys import Grant
 
 
 class Served(NamedTuple):

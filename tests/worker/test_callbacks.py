@@ -18,9 +18,9 @@ from fairlead.control.audit import Operator
 from fairlead.control.change import retry_job
 from fairlead.control.limits import remove_limit, set_limit
 from fairlead.control.submit import submit_registered
-from fairlead.core.callback import TYPE, Delivered, Endpoint
-from fairlead.core.egress import EgressRules, networks
-from fairlead.core.model import JobFilter, JobRecord
+from fairlead.core.jobs.model import JobFilter, JobRecord
+from fairlead.core.web.callbacks import TYPE, Delivered, Endpoint
+from fairlead.core.web.egress import EgressRules, networks
 from fairlead.handlers.options import Options
 from fairlead.ports.store import Store
 from fairlead.worker.callbacks import with_deliveries

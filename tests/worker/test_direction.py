@@ -8,7 +8,7 @@ import pytest
 from fairlead import App, State
 from fairlead.control.audit import Operator
 from fairlead.control.workers import Direction, direct
-from fairlead.core.workers import reserved
+from fairlead.core.jobs.workers import reserved
 from fairlead.errors import WorkerNotFound
 
 WHO = Operator("tests")

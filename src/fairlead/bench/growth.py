@@ -18,8 +18,8 @@ from fairlead.bench.supply import BATCH as SUBMITTED
 from fairlead.bench.supply import Mix
 from fairlead.control.audit import Operator, whoami
 from fairlead.control.limits import set_limit
-from fairlead.core.model import Lane
-from fairlead.core.settle import succeed
+from fairlead.core.jobs.model import Lane
+from fairlead.core.jobs.settle import succeed
 from fairlead.handlers.options import Options
 from fairlead.ports.store import Store
 from fairlead.worker.accounts import Accounts

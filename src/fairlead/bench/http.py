@@ -17,7 +17,7 @@ from fairlead.bench.supply import Mix
 from fairlead.bench.workers import APP
 from fairlead.control.audit import Operator
 from fairlead.control.keys import create_key
-from fairlead.core.apikey import MOST_RATE, Grant
+from fairlead.core.web.api_keys import MOST_RATE, Grant
 from fairlead.errors import StoreUnavailable
 from fairlead.wiring import make_store
 

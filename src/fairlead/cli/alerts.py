@@ -4,7 +4,7 @@ from fairlead.cli.breakers import on_store
 from fairlead.cli.loading import Database, Json
 from fairlead.cli.output import cell, plain, show, show_json, table
 from fairlead.control.glance import glance, health_document
-from fairlead.core.verdict import Level
+from fairlead.core.insight.diagnosis import Level
 
 
 def alerts(database: Database = None, as_json: Json = False) -> None:

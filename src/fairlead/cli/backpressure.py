@@ -11,8 +11,8 @@ from fairlead.cli.loading import Database, Json, opened, settings_for
 from fairlead.cli.output import cell, plain, show, show_json, table
 from fairlead.control import admission
 from fairlead.control.admission import Bounds
-from fairlead.core.admission import Action, overload
 from fairlead.core.durations import words
+from fairlead.core.protection.backpressure import Action, overload
 from fairlead.ports.store import Store
 
 Value = TypeVar("Value")

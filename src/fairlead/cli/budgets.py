@@ -12,9 +12,9 @@ from fairlead.cli.loading import Database, Json
 from fairlead.cli.output import cell, plain, show, show_json, table
 from fairlead.control import budgets
 from fairlead.control.budgets import BudgetStatus
-from fairlead.core import budget
-from fairlead.core.budget import RetryBudget
 from fairlead.core.durations import words
+from fairlead.core.protection import retry_budget as budget
+from fairlead.core.protection.retry_budget import RetryBudget
 
 Tenant = Annotated[str, typer.Argument(metavar="TENANT", help="The tenant.")]
 Ratio = Annotated[float | None, typer.Option(min=0, help="Retries for each first attempt; without it, no limit.")]

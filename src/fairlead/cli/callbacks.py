@@ -13,7 +13,7 @@ from fairlead.cli.output import cell, json_moment, moment, plain, show, show_jso
 from fairlead.config import Settings
 from fairlead.control import callbacks as use_cases
 from fairlead.control.callbacks import MadeSecret, Sent
-from fairlead.core.callback import KEPT_DELIVERIES, OVERLAP, CallbackEvent, Delivered, Endpoint
+from fairlead.core.web.callbacks import KEPT_DELIVERIES, OVERLAP, CallbackEvent, Delivered, Endpoint
 from fairlead.ports.store import Store
 
 PAGE = 500

@@ -29,8 +29,8 @@ from fairlead.config import Settings
 from fairlead.control import change_many
 from fairlead.control.audit import Operator
 from fairlead.control.cancel import count
-from fairlead.core.model import JobFilter, Priority
-from fairlead.core.states import State
+from fairlead.core.jobs.model import JobFilter, Priority
+from fairlead.core.jobs.states import State
 from fairlead.ports.store import Store
 
 MOST = 1_000_000

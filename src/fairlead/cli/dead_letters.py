@@ -34,8 +34,8 @@ from fairlead.cli.output import progress
 from fairlead.config import Settings
 from fairlead.control import dead_letters, staged
 from fairlead.control.audit import Operator
-from fairlead.core.model import DeadGroup, JobFilter, Page
-from fairlead.core.replay import TOLERANCE
+from fairlead.core.jobs.dead_letters import TOLERANCE
+from fairlead.core.jobs.model import DeadGroup, JobFilter, Page
 from fairlead.errors import ReplayStopped
 
 JobIds = Annotated[list[str] | None, typer.Argument(metavar="[ID]...", help="The whole ids of the jobs.")]

@@ -20,8 +20,8 @@ from fairlead.cli.output import (
 )
 from fairlead.control.dead_letters import DeadLetter, Outcome
 from fairlead.control.staged import Report
-from fairlead.core.model import DeadGroup, Page
-from fairlead.core.states import State
+from fairlead.core.jobs.model import DeadGroup, Page
+from fairlead.core.jobs.states import State
 from fairlead.errors import IllegalMove, JobError
 
 MOST_NAMED = 5

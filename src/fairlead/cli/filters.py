@@ -8,7 +8,7 @@ import typer
 from fairlead.cli.enqueue import parse_duration, parse_instant
 from fairlead.control.audit import Operator, whoami
 from fairlead.core.durations import seconds
-from fairlead.core.model import JobFilter
+from fairlead.core.jobs.model import JobFilter
 from fairlead.errors import ConfigError
 
 

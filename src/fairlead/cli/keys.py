@@ -13,8 +13,8 @@ from fairlead.cli.output import cell, json_moment, moment, plain, show, show_jso
 from fairlead.config import Settings
 from fairlead.control.audit import Operator
 from fairlead.control.keys import CreatedKey, all_keys, create_key, revoke_key
-from fairlead.core.apikey import ApiKey, Grant
-from fairlead.core.buckets import parse_rate
+from fairlead.core.protection.token_bucket import parse_rate
+from fairlead.core.web.api_keys import ApiKey, Grant
 from fairlead.errors import ConfigError
 
 

@@ -15,8 +15,8 @@ from fairlead.control.audit import Operator
 from fairlead.control.doctor import Finding, Level, examine
 from fairlead.control.workers import Direction, direct
 from fairlead.core.durations import words
-from fairlead.core.model import WorkerRecord
-from fairlead.core.workers import reserved
+from fairlead.core.jobs.model import WorkerRecord
+from fairlead.core.jobs.workers import reserved
 from fairlead.errors import ConfigError
 from fairlead.wiring import is_in_memory, make_store, shown
 from fairlead.wiring import migrate as migrate_database

@@ -15,8 +15,8 @@ from fairlead.control.types import TypeEvent, TypeLook, TypeView, type_looks, ty
 from fairlead.control.waits import HOUR, WaitView, spread_document, waits_document
 from fairlead.control.waits import waits as read_waits
 from fairlead.core.durations import words
-from fairlead.core.runtimes import Bar
-from fairlead.core.waits import Spread
+from fairlead.core.fairness.run_times import Bar
+from fairlead.core.insight.wait_times import Spread
 
 WIDTH = 40
 Seconds = Annotated[float, typer.Option(min=60, max=HOUR, help="How far to look back.")]

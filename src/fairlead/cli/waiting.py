@@ -15,8 +15,8 @@ from fairlead.config import Settings
 from fairlead.control.audit import Operator
 from fairlead.control.change import change_job, retry_job
 from fairlead.control.outlook import explain_job
-from fairlead.core.explain import Explanation
-from fairlead.core.model import JobRecord, Priority, instant
+from fairlead.core.insight.explain import Explanation
+from fairlead.core.jobs.model import JobRecord, Priority, instant
 
 
 def explain(job_id: JobId, database: Database = None, as_json: Json = False) -> None:

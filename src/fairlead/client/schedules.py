@@ -10,7 +10,7 @@ from fairlead.config import Settings
 from fairlead.control import schedules
 from fairlead.control.audit import Operator, whoami
 from fairlead.control.settings import Expected
-from fairlead.core.schedule import ScheduleRecord, ScheduleSpec
+from fairlead.core.schedule.schedules import ScheduleRecord, ScheduleSpec
 from fairlead.handlers.limits import registered_marks
 from fairlead.handlers.recurring import Terms, bare_schedule, handler_schedule, on_terms
 from fairlead.handlers.spec import Registry

@@ -5,7 +5,8 @@ from typing import Any, NamedTuple
 
 from fairlead.control.audit import Operator
 from fairlead.control.settings import Expected, change_control, read_controls, removal
-from fairlead.core.admission import (
+from fairlead.core.fairness.tenancy import TIERS
+from fairlead.core.protection.backpressure import (
     DEPTH,
     OVERLOAD,
     POLICY,
@@ -17,8 +18,7 @@ from fairlead.core.admission import (
     flows,
     rule_name,
 )
-from fairlead.core.buckets import flow
-from fairlead.core.tenancy import TIERS
+from fairlead.core.protection.token_bucket import flow
 from fairlead.errors import ConfigError
 from fairlead.ports.store import Store
 

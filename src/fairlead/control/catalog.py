@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping
 from fairlead.control.remembered import Remembered
 from fairlead.control.submit import Registered, compiled, placed, pools_of, unknown_type
 from fairlead.control.terms import JobTerms, terms_of
-from fairlead.core.model import JobRecord, JobType
-from fairlead.core.pools import Pools
+from fairlead.core.jobs.model import JobRecord, JobType
+from fairlead.core.jobs.pools import Pools
 from fairlead.ports.store import Store
 
 FRESH = 1.0

@@ -9,11 +9,11 @@ from typing import Any
 from fairlead.control.audit import Operator
 from fairlead.control.dead_letters import replay_one
 from fairlead.control.submit import check_schema, dump_payload, registered_type
-from fairlead.core.amend import WaitingChange, amend, hasten
-from fairlead.core.audit import AuditNote
-from fairlead.core.ids import is_id
-from fairlead.core.model import JobRecord, JobType, Priority
-from fairlead.core.states import State
+from fairlead.core.insight.audit import AuditNote
+from fairlead.core.jobs.changes import WaitingChange, amend, hasten
+from fairlead.core.jobs.ids import is_id
+from fairlead.core.jobs.model import JobRecord, JobType, Priority
+from fairlead.core.jobs.states import State
 from fairlead.errors import IllegalMove, JobNotFound
 from fairlead.handlers.limits import registered_marks
 from fairlead.handlers.options import seconds_at

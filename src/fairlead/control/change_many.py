@@ -7,10 +7,10 @@ from dataclasses import replace
 from fairlead.control.audit import Operator
 from fairlead.control.cancel import TARGET
 from fairlead.control.dead_letters import filter_document
-from fairlead.core.amend import WaitingChange, amend, hasten
-from fairlead.core.audit import AuditNote
-from fairlead.core.model import JobFilter, JobRecord, Priority
-from fairlead.core.states import State
+from fairlead.core.insight.audit import AuditNote
+from fairlead.core.jobs.changes import WaitingChange, amend, hasten
+from fairlead.core.jobs.model import JobFilter, JobRecord, Priority
+from fairlead.core.jobs.states import State
 from fairlead.errors import ConfigError
 from fairlead.ports.store import Store
 

@@ -11,11 +11,22 @@ from fairlead.control.quarantine import Quarantined, quarantined
 from fairlead.control.stats import PoolStats, pool_stats
 from fairlead.control.submit import pools_of
 from fairlead.control.waits import WaitView, waits, waits_document
-from fairlead.core.health import DEPENDENCY
-from fairlead.core.model import WorkerRecord
-from fairlead.core.pools import Pool
-from fairlead.core.trends import WINDOW, Sample
-from fairlead.core.verdict import GUARDS, LATELY, PAUSES, Alert, Closed, Health, Look, PoolLook, verdict
+from fairlead.core.insight.diagnosis import (
+    GUARDS,
+    LATELY,
+    PAUSES,
+    WINDOW,
+    Alert,
+    Closed,
+    Health,
+    Look,
+    PoolLook,
+    Sample,
+    verdict,
+)
+from fairlead.core.jobs.model import WorkerRecord
+from fairlead.core.jobs.pools import Pool
+from fairlead.core.protection.run_counts import DEPENDENCY
 from fairlead.ports.store import Store
 from fairlead.scheduler.leader import ROLE
 

@@ -5,7 +5,8 @@ from collections.abc import AsyncIterator, Iterable
 from typing import NamedTuple
 
 from fairlead.control.audit import Operator
-from fairlead.core.apikey import (
+from fairlead.core.names import check_name
+from fairlead.core.web.api_keys import (
     ApiKey,
     NewKey,
     check_key_name,
@@ -15,7 +16,6 @@ from fairlead.core.apikey import (
     make_text,
     parse_grants,
 )
-from fairlead.core.names import check_name
 from fairlead.errors import ConfigError, KeyNotFound
 from fairlead.ports.store import Store
 

@@ -7,15 +7,15 @@ from typing import NamedTuple
 from fairlead.control.budgets import show_budget
 from fairlead.control.limits import declared
 from fairlead.control.remembered import Remembered
-from fairlead.core.buckets import left
-from fairlead.core.controls import Controls
-from fairlead.core.explain import MOST_AHEAD, Explanation, Facts, expected_start, explain
-from fairlead.core.health import breakers_of
-from fairlead.core.hindrance import BudgetFacts, LimitFacts, Runs, ShareFacts, place
-from fairlead.core.limits import Rules, usage
-from fairlead.core.model import ActiveLane, JobRecord, JobType, Lane, WorkerRecord
-from fairlead.core.states import State
-from fairlead.core.tenancy import Tenants
+from fairlead.core.fairness.tenancy import Tenants
+from fairlead.core.insight.explain import MOST_AHEAD, Explanation, Facts, expected_start, explain
+from fairlead.core.insight.wait_reasons import BudgetFacts, LimitFacts, Runs, ShareFacts, place
+from fairlead.core.jobs.model import ActiveLane, JobRecord, JobType, Lane, WorkerRecord
+from fairlead.core.jobs.states import State
+from fairlead.core.protection.controls import Controls
+from fairlead.core.protection.limits import Rules, usage
+from fairlead.core.protection.run_counts import breakers_of
+from fairlead.core.protection.token_bucket import left
 from fairlead.ports.store import Store
 
 FRESH = 2.0

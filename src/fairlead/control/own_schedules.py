@@ -5,8 +5,8 @@ behind that; so no two tenants share a name, and one that is taken tells a tenan
 schedules do not pass the bounds on submissions, so their number has a bound of its own.
 """
 
-from fairlead.core.recur import fires_of
-from fairlead.core.timing import timetable
+from fairlead.core.schedule.fires import fires_of
+from fairlead.core.schedule.timing import timetable
 from fairlead.errors import ScheduleRefused
 from fairlead.ports.store import Store
 

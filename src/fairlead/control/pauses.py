@@ -5,9 +5,9 @@ from typing import NamedTuple
 
 from fairlead.control.audit import Operator
 from fairlead.control.settings import change_control, removal
-from fairlead.core.controls import Change, Controls
-from fairlead.core.gates import PAUSE, pause_name
 from fairlead.core.names import check_name
+from fairlead.core.protection.controls import Change, Controls
+from fairlead.core.protection.gates import PAUSE, pause_name
 from fairlead.ports.store import CONTROLS_HINT, Store
 
 

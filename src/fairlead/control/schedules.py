@@ -12,10 +12,10 @@ from uuid import uuid4
 from fairlead.control.audit import Operator
 from fairlead.control.settings import Expected, require_expected
 from fairlead.control.submit import check_schema, dump_payload, registered_type
-from fairlead.core import recur
-from fairlead.core.model import JobType, NewJob
-from fairlead.core.recur import reconcile
-from fairlead.core.schedule import (
+from fairlead.core.jobs.model import JobType, NewJob
+from fairlead.core.schedule import fires as recur
+from fairlead.core.schedule.fires import reconcile
+from fairlead.core.schedule.schedules import (
     DueSchedule,
     FireRecord,
     Schedule,

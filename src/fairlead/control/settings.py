@@ -3,7 +3,7 @@
 from collections.abc import Callable, Container
 
 from fairlead.control.audit import Operator
-from fairlead.core.controls import ABSENT, Change, Control, Controls, Value
+from fairlead.core.protection.controls import ABSENT, Change, Control, Controls, Value
 from fairlead.errors import ChangedMeanwhile, NotSet, StoreUnavailable
 from fairlead.ports.store import CONTROLS_HINT, Store
 

@@ -8,9 +8,9 @@ from typing import NamedTuple
 
 from fairlead.control.audit import Operator
 from fairlead.control.dead_letters import TARGET, filter_document, list_dead, revive_all
-from fairlead.core.model import JobFilter, JobRecord
-from fairlead.core.replay import TOLERANCE, Stage, stage_size, why_stop
-from fairlead.core.states import State
+from fairlead.core.jobs.dead_letters import TOLERANCE, Stage, stage_size, why_stop
+from fairlead.core.jobs.model import JobFilter, JobRecord
+from fairlead.core.jobs.states import State
 from fairlead.errors import JobError
 from fairlead.ports.store import Store
 

@@ -11,12 +11,11 @@ from datetime import datetime
 
 from fairlead.control.submit import placed, pools_of
 from fairlead.control.terms import new_terms
-from fairlead.core.audit import AuditEntry
-from fairlead.core.model import JobType, instant
-from fairlead.core.pools import Pools
-from fairlead.core.runtimes import Bar, histogram
-from fairlead.core.terms import TypeTerms
-from fairlead.core.waits import Spread, merged, spread
+from fairlead.core.fairness.run_times import Bar, histogram
+from fairlead.core.insight.audit import AuditEntry
+from fairlead.core.insight.wait_times import Spread, merged, spread
+from fairlead.core.jobs.model import JobType, instant
+from fairlead.core.jobs.pools import Pools, TypeTerms
 from fairlead.ports.store import Store
 
 MEASURED = 24 * 3600.0

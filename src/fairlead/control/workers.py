@@ -3,7 +3,7 @@
 from enum import StrEnum
 
 from fairlead.control.audit import Operator
-from fairlead.core.ids import is_id
+from fairlead.core.jobs.ids import is_id
 from fairlead.errors import WorkerNotFound
 from fairlead.ports.store import WORKER_HINT, Store
 

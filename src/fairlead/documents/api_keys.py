@@ -5,7 +5,7 @@ from typing import Annotated, Any, Self
 
 from pydantic import Field, StringConstraints
 
-from fairlead.core.apikey import IMPLIED, LEAST_RATE, MOST_NAME, MOST_RATE, ApiKey, Grant
+from fairlead.core.web.api_keys import IMPLIED, LEAST_RATE, MOST_NAME, MOST_RATE, ApiKey, Grant
 from fairlead.documents.base import Body, Document, Name, Text
 
 LONGEST_LIFE = 100 * 366 * 86400.0

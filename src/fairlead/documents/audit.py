@@ -3,7 +3,7 @@
 from datetime import datetime
 from typing import Any, Self
 
-from fairlead.core.audit import AuditEntry
+from fairlead.core.insight.audit import AuditEntry
 from fairlead.documents.base import Document, json_value
 
 

@@ -7,8 +7,8 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints
 from pydantic_core import from_json
 
-from fairlead.core.ids import is_id
-from fairlead.core.model import Priority
+from fairlead.core.jobs.ids import is_id
+from fairlead.core.jobs.model import Priority
 
 FIRST_INSTANT = datetime(1970, 1, 1, tzinfo=UTC)
 LAST_INSTANT = datetime(9900, 1, 1, tzinfo=UTC)

@@ -4,8 +4,8 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from fairlead.core.model import JobFilter
-from fairlead.core.states import State
+from fairlead.core.jobs.model import JobFilter
+from fairlead.core.jobs.states import State
 from fairlead.documents.base import NUMBER_ONLY, Body, Document, Name, PriorityWord, Reason, priority_of
 
 LiveState = Literal["scheduled", "ready", "running", "retrying"]

@@ -5,8 +5,8 @@ from typing import Annotated, Any, Self
 
 from pydantic import Field, StringConstraints
 
-from fairlead.core.callback import LONGEST_OVERLAP, OF_JOBS, OVERLAP, CallbackEvent, Endpoint
-from fairlead.core.egress import LONGEST_URL
+from fairlead.core.web.callbacks import LONGEST_OVERLAP, OF_JOBS, OVERLAP, CallbackEvent, Endpoint
+from fairlead.core.web.egress import LONGEST_URL
 from fairlead.documents.base import Body, Document, EndpointName, Name, Text
 
 Url = Annotated[str, StringConstraints(min_length=1, max_length=LONGEST_URL, pattern=r"^[!-\[\]-~]+$")]

@@ -6,14 +6,14 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import Field, model_validator
 from pydantic_core import from_json, to_json
 
-from fairlead.core.callback import OPTION
-from fairlead.core.cancel import GRACE, MOST_GRACE
-from fairlead.core.explain import Explanation
-from fairlead.core.failure import FailureClass
-from fairlead.core.model import AttemptRecord, Ending, ErrorInfo, JobRecord, Page, Priority
-from fairlead.core.progress import Progress
-from fairlead.core.states import State
-from fairlead.core.timeline import Moment
+from fairlead.core.insight.explain import Explanation
+from fairlead.core.insight.timeline import Moment
+from fairlead.core.jobs.cancel import GRACE, MOST_GRACE
+from fairlead.core.jobs.failure import FailureClass
+from fairlead.core.jobs.model import AttemptRecord, Ending, ErrorInfo, JobRecord, Page, Priority
+from fairlead.core.jobs.progress import Progress
+from fairlead.core.jobs.states import State
+from fairlead.core.web.callbacks import OPTION
 from fairlead.documents.base import (
     LONGEST_TIMEOUT,
     Body,

@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from fairlead.core.retry import MAX_ATTEMPTS, MAX_POWER, Retry
+from fairlead.core.jobs.retry import MAX_ATTEMPTS, MAX_POWER, Retry
 from fairlead.documents.base import NUMBER_ONLY, Body, Seconds
 
 MOST_DELAYS = 100

@@ -5,8 +5,8 @@ from typing import Annotated, Any, Self
 
 from pydantic import Field, StringConstraints
 
-from fairlead.core.schedule import CatchUp, FireOutcome, Overlap, ScheduleRecord, ScheduleState
-from fairlead.core.states import State
+from fairlead.core.jobs.states import State
+from fairlead.core.schedule.schedules import CatchUp, FireOutcome, Overlap, ScheduleRecord, ScheduleState
 from fairlead.documents.base import (
     LONGEST_TIMEOUT,
     TEXT_PATTERN,

@@ -9,13 +9,13 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, StringConstraints
 
-from fairlead.core.admission import MOST_WAITING, Action
-from fairlead.core.buckets import MOST
-from fairlead.core.budget import Beyond
-from fairlead.core.limits import MOST_CONCURRENT
-from fairlead.core.pools import LONGEST_LEASE, MOST_CONCURRENCY, SHORTEST_LEASE, Pool
-from fairlead.core.retry import MAX_ATTEMPTS
-from fairlead.core.tenancy import LEAST_WEIGHT, MOST_GUARANTEED, MOST_WEIGHT, TIERS
+from fairlead.core.fairness.tenancy import LEAST_WEIGHT, MOST_GUARANTEED, MOST_WEIGHT, TIERS
+from fairlead.core.jobs.pools import LONGEST_LEASE, MOST_CONCURRENCY, SHORTEST_LEASE, Pool
+from fairlead.core.jobs.retry import MAX_ATTEMPTS
+from fairlead.core.protection.backpressure import MOST_WAITING, Action
+from fairlead.core.protection.limits import MOST_CONCURRENT
+from fairlead.core.protection.retry_budget import Beyond
+from fairlead.core.protection.token_bucket import MOST
 from fairlead.documents.base import NUMBER_ONLY, Body, Document, PriorityWord, Reason, Seconds, Text
 
 SLOWEST = 0.000_000_1  # a second; once in four months

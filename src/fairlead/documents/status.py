@@ -5,7 +5,7 @@ from typing import Any, Self
 
 from pydantic import Field
 
-from fairlead.core.verdict import Alert, Health, Level
+from fairlead.core.insight.diagnosis import Alert, Health, Level
 from fairlead.documents.base import Document
 from fairlead.documents.types import SpreadDocument
 

@@ -5,11 +5,11 @@ from typing import Any, Self
 
 from pydantic import Field
 
-from fairlead.core.buckets import Flow
-from fairlead.core.budget import RetryBudget
 from fairlead.core.durations import seconds
-from fairlead.core.ledger import Line
-from fairlead.core.model import instant
+from fairlead.core.fairness.ledger import Line
+from fairlead.core.jobs.model import instant
+from fairlead.core.protection.retry_budget import RetryBudget
+from fairlead.core.protection.token_bucket import Flow
 from fairlead.documents.base import Document
 
 

@@ -5,10 +5,9 @@ from typing import Any, Self
 
 from pydantic import Field
 
-from fairlead.core.failure import FailureClass, Policies
-from fairlead.core.preview import timeline
-from fairlead.core.retry import Retry
-from fairlead.core.waits import Spread
+from fairlead.core.insight.wait_times import Spread
+from fairlead.core.jobs.failure import FailureClass, Policies
+from fairlead.core.jobs.retry import Retry, timeline
 from fairlead.documents.base import Document
 
 MOST_STEPS = 20

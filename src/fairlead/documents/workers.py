@@ -5,8 +5,8 @@ from typing import Any, Self
 
 from pydantic import Field
 
-from fairlead.core.model import WorkerRecord
-from fairlead.core.workers import DRAINING, RESERVE, reserved
+from fairlead.core.jobs.model import WorkerRecord
+from fairlead.core.jobs.workers import DRAINING, RESERVE, reserved
 from fairlead.documents.base import Document
 
 

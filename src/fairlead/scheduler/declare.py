@@ -14,7 +14,7 @@ from uuid import uuid4
 
 from fairlead.control.audit import Operator, whoami
 from fairlead.control.schedules import app_runs, declare, role_of
-from fairlead.core.recur import Reconciled
+from fairlead.core.schedule.fires import Reconciled
 from fairlead.errors import StoreError
 from fairlead.handlers.spec import Registry
 from fairlead.ports.store import LEAD_HINT, Store

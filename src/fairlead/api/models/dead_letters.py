@@ -10,7 +10,7 @@ from pydantic import Field, model_validator
 from fairlead.api.models.common import NUMBER_ONLY, Id, Incoming, Key, Name, Outgoing, Seconds, Text
 from fairlead.control.dead_letters import HOURS
 from fairlead.control.staged import Report
-from fairlead.core.model import DeadGroup, JobFilter
+from fairlead.core.jobs.model import DeadGroup, JobFilter
 from fairlead.errors import FairleadError
 
 MOST_IDS = 1_000

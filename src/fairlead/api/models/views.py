@@ -8,7 +8,7 @@ from fairlead.api.models.common import Outgoing
 from fairlead.api.models.operate import TypeDocument, type_document
 from fairlead.control.types import TypeLook, TypeView
 from fairlead.control.waits import spread_document
-from fairlead.core.waits import Spread
+from fairlead.core.insight.wait_times import Spread
 
 ALL_TENANTS = "Of all tenants; null for a key that is bound to one."
 

@@ -22,8 +22,8 @@ from fairlead.api.models.settings import (
     budget_document,
 )
 from fairlead.control import admission, budgets
-from fairlead.core.admission import overload
-from fairlead.core.budget import RetryBudget
+from fairlead.core.protection.backpressure import overload
+from fairlead.core.protection.retry_budget import RetryBudget
 
 router = APIRouter(prefix="/v1", tags=["backpressure"], route_class=Endpoint)
 

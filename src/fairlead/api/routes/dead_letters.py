@@ -29,8 +29,8 @@ from fairlead.api.routes.jobs import detail, seconds_of
 from fairlead.control import dead_letters as use_cases
 from fairlead.control.audit import Operator
 from fairlead.control.staged import Pace, replay_in_stages
-from fairlead.core.ids import is_id
-from fairlead.core.model import JobFilter
+from fairlead.core.jobs.ids import is_id
+from fairlead.core.jobs.model import JobFilter
 from fairlead.errors import JobNotFound
 from fairlead.ports.store import Store
 

@@ -45,10 +45,10 @@ from fairlead.control.change_many import hasten_many, set_priorities
 from fairlead.control.dead_letters import DeadLetter, show
 from fairlead.control.outlook import explain_job
 from fairlead.control.submit import prepare
-from fairlead.core.cancel import GRACE, MOST_GRACE
-from fairlead.core.model import Enqueued, JobFilter, NewJob, Priority
-from fairlead.core.states import PENDING, State
-from fairlead.core.trace import parse_traceparent
+from fairlead.core.jobs.cancel import GRACE, MOST_GRACE
+from fairlead.core.jobs.model import Enqueued, JobFilter, NewJob, Priority
+from fairlead.core.jobs.states import PENDING, State
+from fairlead.core.jobs.trace import parse_traceparent
 from fairlead.errors import FairleadError, JobNotFound
 
 submissions = APIRouter(prefix="/v1/jobs", tags=["jobs"], route_class=DirectEndpoint)

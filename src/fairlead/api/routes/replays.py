@@ -17,7 +17,7 @@ from fairlead.api.models.dead_letters import StagedReplay, staged_report
 from fairlead.api.problems import problem_of
 from fairlead.control.dead_letters import count
 from fairlead.control.staged import Pace, replay_in_stages
-from fairlead.core.model import JobFilter
+from fairlead.core.jobs.model import JobFilter
 from fairlead.errors import FairleadError
 
 router = APIRouter(prefix="/v1/dead-letters", tags=["dead letters"], route_class=StreamEndpoint)

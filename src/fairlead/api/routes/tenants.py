@@ -23,7 +23,7 @@ from fairlead.api.models.shares import (
 )
 from fairlead.control import tenants as use_cases
 from fairlead.control.tenants import LONGEST_WINDOW, read_shares
-from fairlead.core.tenancy import TIERS, Tenant
+from fairlead.core.fairness.tenancy import TIERS, Tenant
 
 router = APIRouter(prefix="/v1", tags=["tenants"], route_class=Endpoint)
 
