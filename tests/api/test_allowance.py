@@ -8,12 +8,12 @@ import pytest
 from fairlead.api import allowance
 from fairlead.api.allowance import FAILURES
 from fairlead.api.problems import Problem
-from fairlead.control.admission import set_depth, set_rate
-from fairlead.control.audit import Operator
-from fairlead.control.keys import create_key
-from fairlead.control.meter import Meter, Reading
-from fairlead.core.protection.token_bucket import Flow
-from fairlead.core.web.api_keys import make_text
+from fairlead.core.apikey import make_text
+from fairlead.core.buckets import Flow
+from fairlead.operate.api_keys import create_key
+from fairlead.operate.audit import Operator
+from fairlead.operate.backpressure import set_depth, set_rate
+from fairlead.operate.request_rates import Meter, Reading
 from tests.api.conftest import MEMORY, Api, open_api
 
 POLICY = re.compile(r'"(\w+)";q=(\d+)(?:;w=(\d+))?')

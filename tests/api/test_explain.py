@@ -2,12 +2,12 @@
 
 from typing import Any
 
-from fairlead.control.admission import set_overload
-from fairlead.control.audit import Operator
-from fairlead.control.limits import set_limit
-from fairlead.core.fairness.ledger import Delivery, Entry
-from fairlead.core.protection.backpressure import Action, Overload
-from fairlead.core.protection.token_bucket import flow
+from fairlead.core.admission import Action, Overload
+from fairlead.core.buckets import flow
+from fairlead.core.ledger import Delivery, Entry
+from fairlead.operate.audit import Operator
+from fairlead.operate.backpressure import set_overload
+from fairlead.operate.limits import set_limit
 from tests.api.conftest import LANE, Api
 from tests.contract.making import claim, new_lease
 

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from fairlead.control.admission import set_overload
-from fairlead.control.audit import Operator
-from fairlead.core.jobs.states import State
-from fairlead.core.protection.backpressure import overload
+from fairlead.core.admission import overload
+from fairlead.core.states import State
+from fairlead.operate.audit import Operator
+from fairlead.operate.backpressure import set_overload
 from tests.api.conftest import LANE, Api
 from tests.contract.making import claim_one, failed, new_lease, worker_info
 

@@ -7,13 +7,13 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from fairlead.control.audit import Operator
-from fairlead.control.pools import set_pool
-from fairlead.core.fairness.run_times import RunCount, bucket_of
-from fairlead.core.insight.audit import AuditNote
-from fairlead.core.jobs.pools import PLACE
-from fairlead.core.protection.controls import Change
+from fairlead.core.audit import AuditNote
+from fairlead.core.controls import Change
+from fairlead.core.pools import PLACE
+from fairlead.core.runtimes import RunCount, bucket_of
 from fairlead.handlers.spec import declare
+from fairlead.operate.audit import Operator
+from fairlead.operate.pools import set_pool
 from tests.api.conftest import Api
 from tests.contract.making import new_lease, worker_info
 

@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
-from fairlead.control import own_schedules
-from fairlead.control.audit import Operator
-from fairlead.control.schedules import add, change, get, run_now
-from fairlead.core.schedule.schedules import ScheduleSpec
+from fairlead.core.schedule import ScheduleSpec
 from fairlead.handlers.recurring import on_terms
+from fairlead.operate import schedules
+from fairlead.operate.audit import Operator
+from fairlead.operate.schedules import add, change, get, run_now
 from tests.api.conftest import LANE, Api
 
 OWN, OTHER = "acme", "rival"
@@ -119,7 +119,7 @@ async def test_names_that_are_not_ones_own_are_refused_whether_taken_or_not(api:
 
 
 async def test_what_a_tenant_makes_itself_is_neither_fast_nor_plenty(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(own_schedules, "MOST", 2)
+    monkeypatch.setattr(schedules, "MOST", 2)
     key = await api.key("operate", tenant=OWN)
     fast = await api.call("POST", "/v1/schedules", key, json={**NEW, "expression": "every 10ms"})
     assert (fast.status_code, "once a second" in fast.json()["detail"]) == (409, True)

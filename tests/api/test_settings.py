@@ -6,7 +6,7 @@ from typing import Any
 import httpx2
 import pytest
 
-from fairlead.control.audit import verify_chain
+from fairlead.operate.audit import verify_chain
 from tests.api.conftest import Api
 
 WHY = {"reason": "a test"}

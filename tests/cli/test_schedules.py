@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from fairlead.control import schedules as control
-from fairlead.control.audit import Operator
-from fairlead.core.schedule.fires import created
+from fairlead.core.recur import created
+from fairlead.operate import schedules as control
+from fairlead.operate.audit import Operator
 from tests.cli.conftest import HOSTILE, Run, Shop
 
 

@@ -11,9 +11,9 @@ import pytest
 
 import fairlead
 from fairlead.client import admission
-from fairlead.control.admission import bounds, set_depth, set_overload, set_rate
-from fairlead.control.audit import Operator
-from fairlead.core.protection.backpressure import overload
+from fairlead.core.admission import overload
+from fairlead.operate.audit import Operator
+from fairlead.operate.backpressure import bounds, set_depth, set_overload, set_rate
 from fairlead.ports.store import Store
 from fairlead.scheduler.sample import Sampler
 

@@ -33,11 +33,11 @@ from fairlead import (
 )
 from fairlead.api.problems import Problem
 from fairlead.client import http
-from fairlead.control.admission import set_overload
-from fairlead.control.audit import Operator
-from fairlead.core.jobs.progress import RunReport
-from fairlead.core.protection.backpressure import overload
-from fairlead.core.web.api_keys import ApiKey
+from fairlead.core.admission import overload
+from fairlead.core.apikey import ApiKey
+from fairlead.core.progress import RunReport
+from fairlead.operate.audit import Operator
+from fairlead.operate.backpressure import set_overload
 from tests.api.conftest import LANE, MEMORY, Api, mail_app, open_api
 from tests.contract.making import claim_one, new_lease, worker_info
 from tests.support.serving import served

@@ -7,10 +7,8 @@ from typing import Any
 
 import pytest
 
-from fairlead.core.insight.audit import AuditNote
-from fairlead.core.jobs.model import Claim, Ending, NewJob
-from fairlead.core.jobs.states import State
-from fairlead.core.web.callbacks import (
+from fairlead.core.audit import AuditNote
+from fairlead.core.callback import (
     EVERYONE,
     KEPT_DELIVERIES,
     OF_JOBS,
@@ -21,6 +19,8 @@ from fairlead.core.web.callbacks import (
     Secret,
     delivery_lane,
 )
+from fairlead.core.model import Claim, Ending, NewJob
+from fairlead.core.states import State
 from fairlead.ports.store import Store
 from tests.contract.making import (
     claim,

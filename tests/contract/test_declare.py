@@ -5,11 +5,11 @@ from dataclasses import replace
 
 import pytest
 
-from fairlead.control import schedules
-from fairlead.control.audit import Operator
-from fairlead.core.schedule.schedules import CatchUp, FireOutcome, ScheduleSpec, ScheduleState
+from fairlead.core.schedule import CatchUp, FireOutcome, ScheduleSpec, ScheduleState
 from fairlead.errors import ScheduleRefused
 from fairlead.handlers.spec import Registry
+from fairlead.operate import schedules
+from fairlead.operate.audit import Operator
 from fairlead.scheduler.declare import Declarer
 from fairlead.telemetry.events import Event, SchedulesDeclared, ServiceFailed, Telemetry
 from tests.contract.schedules import Scheduler, add, fires, jobs, read, spec

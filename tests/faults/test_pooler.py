@@ -10,8 +10,8 @@ import psycopg
 import pytest
 
 import fairlead
-from fairlead.control.doctor import Level, examine
 from fairlead.errors import StoreRefused
+from fairlead.operate.doctor import Level, examine
 from fairlead.wiring import make_lease_book, make_store, migrate
 from tests.contract.making import claim, done, enqueue_one, new_jobs, new_lease, worker_info
 from tests.support import leaks

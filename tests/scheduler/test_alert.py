@@ -2,10 +2,10 @@
 
 import json
 
-from fairlead.control.audit import Operator
-from fairlead.control.pauses import pause, resume
-from fairlead.control.pools import set_pool
-from fairlead.core.jobs.model import Lane, Priority
+from fairlead.core.model import Lane, Priority
+from fairlead.operate.audit import Operator
+from fairlead.operate.pauses import pause, resume
+from fairlead.operate.pools import set_pool
 from fairlead.scheduler.alert import INTERVAL, Alerter
 from fairlead.telemetry.events import AlertCleared, AlertRaised, Event, Telemetry
 from tests.contract.making import enqueue_one

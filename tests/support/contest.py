@@ -5,11 +5,11 @@ import contextlib
 from dataclasses import dataclass, field
 
 import fairlead
-from fairlead.control.audit import Operator
-from fairlead.control.tenants import set_tenant
-from fairlead.core.fairness.entitlement import entitled, jain
-from fairlead.core.fairness.tenancy import Tenant
+from fairlead.core.entitlement import entitled, jain
+from fairlead.core.tenancy import Tenant
 from fairlead.handlers.options import Options
+from fairlead.operate.audit import Operator
+from fairlead.operate.tenants import set_tenant
 from fairlead.ports.store import Store
 
 ADA = Operator("ada", "a contest")

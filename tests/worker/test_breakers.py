@@ -7,13 +7,13 @@ from typing import Any
 import pytest
 
 import fairlead
-from fairlead.control.audit import Operator
-from fairlead.control.breakers import breaker, breakers, close_breaker, open_breaker
-from fairlead.core.jobs.states import State
-from fairlead.core.protection.breaker import BREAKER, opened
-from fairlead.core.protection.controls import ABSENT, Change
-from fairlead.core.protection.run_counts import Sums
+from fairlead.core.breaker import BREAKER, opened
+from fairlead.core.controls import ABSENT, Change
+from fairlead.core.health import Sums
+from fairlead.core.states import State
 from fairlead.errors import ConfigError
+from fairlead.operate.audit import Operator
+from fairlead.operate.breakers import breaker, breakers, close_breaker, open_breaker
 from fairlead.ports.store import Store
 from fairlead.telemetry.events import BreakerClosed, BreakerOpened, BreakerRamping, Event, Telemetry
 from fairlead.worker.breakers import Breakers

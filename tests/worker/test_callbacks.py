@@ -13,15 +13,15 @@ import pytest
 
 import fairlead
 from fairlead import App, Handler, InvalidSignature, Retry, State, verify_callback
-from fairlead.control import callbacks as control
-from fairlead.control.audit import Operator
-from fairlead.control.change import retry_job
-from fairlead.control.limits import remove_limit, set_limit
-from fairlead.control.submit import submit_registered
-from fairlead.core.jobs.model import JobFilter, JobRecord
-from fairlead.core.web.callbacks import TYPE, Delivered, Endpoint
-from fairlead.core.web.egress import EgressRules, networks
+from fairlead.core.callback import TYPE, Delivered, Endpoint
+from fairlead.core.egress import EgressRules, networks
+from fairlead.core.model import JobFilter, JobRecord
 from fairlead.handlers.options import Options
+from fairlead.operate import callbacks as control
+from fairlead.operate.audit import Operator
+from fairlead.operate.change_jobs import retry_job
+from fairlead.operate.limits import remove_limit, set_limit
+from fairlead.operate.submit import submit_registered
 from fairlead.ports.store import Store
 from fairlead.worker.callbacks import with_deliveries
 from tests.support.receiver import Receiver, receiving

@@ -3,9 +3,9 @@
 import pytest
 
 import fairlead
-from fairlead.control.audit import Operator
-from fairlead.control.limits import set_limit
 from fairlead.errors import StoreUnavailable
+from fairlead.operate.audit import Operator
+from fairlead.operate.limits import set_limit
 from fairlead.worker.claimer import Claimer
 
 OWNER = "00000000-0000-7000-8000-000000000001"

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import pytest
 
 import fairlead
-from fairlead.control.audit import Operator
-from fairlead.control.pools import set_pool
+from fairlead.operate.audit import Operator
+from fairlead.operate.pools import set_pool
 from fairlead.worker.lease import KeeperThread, LeaseClock, boot_time
 from tests.worker.support import until
 

@@ -6,9 +6,9 @@ from contextlib import AsyncExitStack
 import pytest
 
 import fairlead
-from fairlead.control.audit import Operator
-from fairlead.control.limits import limits, remove_limit, set_limit
 from fairlead.handlers.options import Options
+from fairlead.operate.audit import Operator
+from fairlead.operate.limits import limits, remove_limit, set_limit
 
 ADA = Operator("ada", "a slow partner")
 PATIENCE = 60

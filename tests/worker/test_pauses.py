@@ -3,8 +3,8 @@
 import pytest
 
 import fairlead
-from fairlead.control.audit import Operator
-from fairlead.control.pauses import pause, paused, resume
+from fairlead.operate.audit import Operator
+from fairlead.operate.pauses import pause, paused, resume
 
 ADA = Operator("ada", "a flood")
 

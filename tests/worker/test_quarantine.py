@@ -6,13 +6,13 @@ from typing import Any
 import pytest
 
 import fairlead
-from fairlead.control.audit import Operator
-from fairlead.control.budgets import BudgetStatus, budgets, reset_budget, set_budget
-from fairlead.control.dead_letters import replay_many
-from fairlead.control.quarantine import put, quarantined, release
-from fairlead.core.jobs.model import JobFilter
-from fairlead.core.jobs.states import State
+from fairlead.core.model import JobFilter
+from fairlead.core.states import State
 from fairlead.errors import ConfigError, UnknownType
+from fairlead.operate.audit import Operator
+from fairlead.operate.dead_letters import replay_many
+from fairlead.operate.quarantine import put, quarantined, release
+from fairlead.operate.retry_budgets import BudgetStatus, budgets, reset_budget, set_budget
 from fairlead.telemetry.events import Event, RetriesDelayed, RetriesRefused, TypeQuarantined
 from tests.contract.world import World, open_world
 from tests.worker.support import until

@@ -5,10 +5,10 @@ import asyncio
 import pytest
 
 import fairlead
-from fairlead.control.audit import Operator
-from fairlead.control.pools import set_pool
-from fairlead.control.tenants import set_tenant
-from fairlead.core.fairness.tenancy import Tenant
+from fairlead.core.tenancy import Tenant
+from fairlead.operate.audit import Operator
+from fairlead.operate.pools import set_pool
+from fairlead.operate.tenants import set_tenant
 from fairlead.scheduler.ledger import LedgerKeeper
 from tests.support.contest import Contest
 from tests.support.processes import until

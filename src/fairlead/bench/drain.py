@@ -13,9 +13,9 @@ from fairlead.bench.place import Place, fresh
 from fairlead.bench.report import Report, describe, share
 from fairlead.bench.supply import BATCH, Mix, submit, until_done
 from fairlead.bench.workers import POOL, resident_megabytes, running_workers
-from fairlead.control.audit import Operator, whoami
-from fairlead.control.limits import set_limit
-from fairlead.control.pauses import pause, resume
+from fairlead.operate.audit import Operator, whoami
+from fairlead.operate.limits import set_limit
+from fairlead.operate.pauses import pause, resume
 from fairlead.worker.pace import MOST
 from fairlead.worker.settler import GROUP
 

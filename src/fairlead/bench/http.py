@@ -15,10 +15,10 @@ from fairlead.bench.place import Place, fresh
 from fairlead.bench.report import Report, describe, percentiles
 from fairlead.bench.supply import Mix
 from fairlead.bench.workers import APP
-from fairlead.control.audit import Operator
-from fairlead.control.keys import create_key
-from fairlead.core.web.api_keys import MOST_RATE, Grant
+from fairlead.core.apikey import MOST_RATE, Grant
 from fairlead.errors import StoreUnavailable
+from fairlead.operate.api_keys import create_key
+from fairlead.operate.audit import Operator
 from fairlead.wiring import make_store
 
 START_SECONDS = 30.0

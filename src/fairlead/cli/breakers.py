@@ -10,8 +10,8 @@ import typer
 from fairlead.cli.filters import Actor, Reason, operator
 from fairlead.cli.loading import Database, Json, opened, settings_for
 from fairlead.cli.output import cell, json_moment, moment, plain, show, show_json, table
-from fairlead.control import breakers
-from fairlead.control.breakers import CLOSED, BreakerStatus
+from fairlead.operate import breakers
+from fairlead.operate.breakers import CLOSED, BreakerStatus
 from fairlead.ports.store import Store
 
 Result = TypeVar("Result")

@@ -26,16 +26,16 @@ from fairlead.cli.output import (
     table,
 )
 from fairlead.config import Settings
-from fairlead.control import dead_letters
-from fairlead.control.dead_letters import DeadLetter
-from fairlead.control.terms import JobTerms, job_terms
 from fairlead.core.durations import words
-from fairlead.core.insight.timeline import Moment
-from fairlead.core.jobs.ids import is_id
-from fairlead.core.jobs.model import ErrorInfo, JobFilter, JobRecord, Page
-from fairlead.core.jobs.progress import Progress
-from fairlead.core.jobs.states import State
+from fairlead.core.ids import is_id
+from fairlead.core.model import ErrorInfo, JobFilter, JobRecord, Page
+from fairlead.core.progress import Progress
+from fairlead.core.states import State
+from fairlead.core.timeline import Moment
 from fairlead.errors import JobNotFound
+from fairlead.operate import dead_letters
+from fairlead.operate.dead_letters import DeadLetter
+from fairlead.operate.job_terms import JobTerms, job_terms
 from fairlead.ports.store import Store
 
 

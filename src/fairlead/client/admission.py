@@ -14,8 +14,7 @@ import time
 from collections import Counter, deque
 from collections.abc import Mapping, Sequence
 
-from fairlead.core.jobs.model import NewJob
-from fairlead.core.protection.backpressure import (
+from fairlead.core.admission import (
     ALL,
     DEFERRED,
     KINDS,
@@ -29,8 +28,9 @@ from fairlead.core.protection.backpressure import (
     refuse_by_overload,
     refuse_by_rate,
 )
-from fairlead.core.protection.controls import Changed, Controls
-from fairlead.core.protection.token_bucket import Bucket, Flow, left, take, wait
+from fairlead.core.buckets import Bucket, Flow, left, take, wait
+from fairlead.core.controls import Changed, Controls
+from fairlead.core.model import NewJob
 from fairlead.errors import Refused, StoreError
 from fairlead.ports.limits import Backlog
 from fairlead.ports.store import Store

@@ -12,11 +12,11 @@ adopted, once that name's lead is free.
 import contextlib
 from uuid import uuid4
 
-from fairlead.control.audit import Operator, whoami
-from fairlead.control.schedules import app_runs, declare, role_of
-from fairlead.core.schedule.fires import Reconciled
+from fairlead.core.recur import Reconciled
 from fairlead.errors import StoreError
 from fairlead.handlers.spec import Registry
+from fairlead.operate.audit import Operator, whoami
+from fairlead.operate.schedules import app_runs, declare, role_of
 from fairlead.ports.store import LEAD_HINT, Store
 from fairlead.telemetry.events import SchedulesDeclared, ServiceFailed, Telemetry
 

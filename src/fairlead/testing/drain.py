@@ -13,9 +13,9 @@ from collections.abc import AsyncIterator
 from concurrent.futures import ThreadPoolExecutor
 
 from fairlead.app import App
-from fairlead.control.audit import Operator, whoami
-from fairlead.control.schedules import declare
-from fairlead.core.jobs.model import Claim, Settlement
+from fairlead.core.model import Claim, Settlement
+from fairlead.operate.audit import Operator, whoami
+from fairlead.operate.schedules import declare
 from fairlead.ports.store import Store
 from fairlead.scheduler.expire import Expirer
 from fairlead.scheduler.recur import Recurrer

@@ -9,7 +9,7 @@ from fairlead.api.caller import Admin
 from fairlead.api.endpoint import Endpoint
 from fairlead.api.models.common import Id, Limit
 from fairlead.api.models.operate import AuditPage, Verification, audit_document
-from fairlead.control.audit import verify_chain
+from fairlead.operate.audit import verify_chain
 
 router = APIRouter(prefix="/v1/audit", tags=["audit"], route_class=Endpoint)
 

@@ -26,12 +26,12 @@ from fairlead.api.models.dead_letters import (
 )
 from fairlead.api.models.jobs import JobDetail, JobDocument, JobPage, job_document
 from fairlead.api.routes.jobs import detail, seconds_of
-from fairlead.control import dead_letters as use_cases
-from fairlead.control.audit import Operator
-from fairlead.control.staged import Pace, replay_in_stages
-from fairlead.core.jobs.ids import is_id
-from fairlead.core.jobs.model import JobFilter
+from fairlead.core.ids import is_id
+from fairlead.core.model import JobFilter
 from fairlead.errors import JobNotFound
+from fairlead.operate import dead_letters as use_cases
+from fairlead.operate.audit import Operator
+from fairlead.operate.staged_replay import Pace, replay_in_stages
 from fairlead.ports.store import Store
 
 router = APIRouter(prefix="/v1/dead-letters", tags=["dead letters"], route_class=Endpoint)

@@ -11,7 +11,7 @@ from fairlead.api.endpoint import Endpoint
 from fairlead.api.models.common import ReasonQuery
 from fairlead.api.models.guards import HolderDocument, LimitDetail, LimitDocument, Limits
 from fairlead.api.models.settings import LimitPath, LimitScope, LimitSetting
-from fairlead.control import limits as use_cases
+from fairlead.operate import limits as use_cases
 from fairlead.ports.limits import Holder
 
 router = APIRouter(prefix="/v1/limits", tags=["limits"], route_class=Endpoint)

@@ -9,7 +9,7 @@ from fairlead.api.caller import Chief, Overseer
 from fairlead.api.endpoint import Endpoint
 from fairlead.api.models.common import ReasonQuery
 from fairlead.api.models.operate import Workers, worker_document
-from fairlead.control.workers import Direction, direct
+from fairlead.operate.workers import Direction, direct
 
 router = APIRouter(prefix="/v1/workers", tags=["workers"], route_class=Endpoint)
 
