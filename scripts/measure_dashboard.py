@@ -18,7 +18,7 @@ import httpx2
 
 from fairlead import App, Retry
 from fairlead.api import create_app
-from fairlead.core.apikey import Grant
+from fairlead.core.web.api_keys import Grant
 from fairlead.handlers.options import Options
 from fairlead.operate.api_keys import create_key
 from fairlead.operate.audit import Operator

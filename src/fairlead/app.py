@@ -17,20 +17,20 @@ from fairlead.client.direct import Direct
 from fairlead.client.handler import Handler
 from fairlead.client.schedules import Schedules
 from fairlead.config import load_settings
-from fairlead.core.breaker import Breaker
-from fairlead.core.budget import RetryBudget
-from fairlead.core.callback import check_type_name
-from fairlead.core.cancel import GRACE
 from fairlead.core.durations import Duration
-from fairlead.core.explain import Explanation
-from fairlead.core.failure import FailureClass
-from fairlead.core.limits import Limit
-from fairlead.core.model import AttemptRecord, DeadGroup, JobFilter, JobRecord, Page, Priority
+from fairlead.core.insight.explain import Explanation
+from fairlead.core.insight.timeline import Moment
+from fairlead.core.jobs.cancel import GRACE
+from fairlead.core.jobs.failure import FailureClass
+from fairlead.core.jobs.model import AttemptRecord, DeadGroup, JobFilter, JobRecord, Page, Priority
+from fairlead.core.jobs.retry import Retry
+from fairlead.core.jobs.states import State
 from fairlead.core.names import check_name
-from fairlead.core.quarantine import Quarantine
-from fairlead.core.retry import Retry
-from fairlead.core.states import State
-from fairlead.core.timeline import Moment
+from fairlead.core.protection.breaker import Breaker
+from fairlead.core.protection.limits import Limit
+from fairlead.core.protection.quarantine import Quarantine
+from fairlead.core.protection.retry_budget import RetryBudget
+from fairlead.core.web.callbacks import check_type_name
 from fairlead.errors import ConfigError
 from fairlead.handlers.context import Context
 from fairlead.handlers.recurring import Terms, handler_schedule

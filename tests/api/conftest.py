@@ -9,8 +9,8 @@ import pytest
 
 from fairlead import App, Retry
 from fairlead.api import create_app
-from fairlead.core.model import Lane, Priority
-from fairlead.core.states import State
+from fairlead.core.jobs.model import Lane, Priority
+from fairlead.core.jobs.states import State
 from fairlead.operate.api_keys import create_key
 from fairlead.operate.audit import Operator
 from fairlead.ports.store import Store

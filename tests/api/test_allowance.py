@@ -8,8 +8,8 @@ import pytest
 from fairlead.api import allowance
 from fairlead.api.allowance import FAILURES
 from fairlead.api.problems import Problem
-from fairlead.core.apikey import make_text
-from fairlead.core.buckets import Flow
+from fairlead.core.protection.token_bucket import Flow
+from fairlead.core.web.api_keys import make_text
 from fairlead.operate.api_keys import create_key
 from fairlead.operate.audit import Operator
 from fairlead.operate.backpressure import set_depth, set_rate

@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from fairlead.core.admission import Action, Overload
-from fairlead.core.buckets import flow
-from fairlead.core.ledger import Delivery, Entry
+from fairlead.core.fairness.ledger import Delivery, Entry
+from fairlead.core.protection.backpressure import Action, Overload
+from fairlead.core.protection.token_bucket import flow
 from fairlead.operate.audit import Operator
 from fairlead.operate.backpressure import set_overload
 from fairlead.operate.limits import set_limit

@@ -12,7 +12,7 @@ import pytest
 from fairlead.api import create_app
 from fairlead.api.routes import follow
 from fairlead.api.serving import address_of, listen_on, serving
-from fairlead.core.progress import RunReport
+from fairlead.core.jobs.progress import RunReport
 from tests.api.conftest import LANE, MEMORY, Api, mail_app
 from tests.contract.making import claim_one, done, new_lease
 

@@ -15,7 +15,7 @@ from starlette.routing import Mount
 from fairlead.api import create_app, gate
 from fairlead.api.endpoint import Endpoint
 from fairlead.api.server import needs_of, require_needs
-from fairlead.core.apikey import make_text
+from fairlead.core.web.api_keys import make_text
 from fairlead.errors import ConfigError, FairleadError, StoreUnavailable
 from tests.api.conftest import MEMORY, Api, mail_app, open_api
 

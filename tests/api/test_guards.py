@@ -1,6 +1,6 @@
 """Breakers, quarantines, limits, schedules and tenants over HTTP."""
 
-from fairlead.core.schedule import ScheduleSpec
+from fairlead.core.schedule.schedules import ScheduleSpec
 from fairlead.operate.audit import Operator
 from fairlead.operate.limits import set_limit
 from fairlead.operate.schedules import add

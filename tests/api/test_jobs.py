@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from fairlead.core.admission import overload
-from fairlead.core.states import State
+from fairlead.core.jobs.states import State
+from fairlead.core.protection.backpressure import overload
 from fairlead.operate.audit import Operator
 from fairlead.operate.backpressure import set_overload
 from tests.api.conftest import LANE, Api

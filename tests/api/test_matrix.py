@@ -10,14 +10,14 @@ import pytest
 from fastapi.routing import APIRoute
 
 from fairlead.api.server import needs_of
-from fairlead.core.admission import Overload
-from fairlead.core.apikey import Grant
-from fairlead.core.budget import RetryBudget
-from fairlead.core.callback import EVERYONE
-from fairlead.core.egress import EgressRules
-from fairlead.core.ids import make_ids
-from fairlead.core.schedule import ScheduleSpec
-from fairlead.core.tenancy import Tenant
+from fairlead.core.fairness.tenancy import Tenant
+from fairlead.core.jobs.ids import make_ids
+from fairlead.core.protection.backpressure import Overload
+from fairlead.core.protection.retry_budget import RetryBudget
+from fairlead.core.schedule.schedules import ScheduleSpec
+from fairlead.core.web.api_keys import Grant
+from fairlead.core.web.callbacks import EVERYONE
+from fairlead.core.web.egress import EgressRules
 from fairlead.errors import ScheduleRefused
 from fairlead.operate.audit import Operator
 from fairlead.operate.backpressure import set_depth, set_overload, set_rate

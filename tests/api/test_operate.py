@@ -7,10 +7,10 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from fairlead.core.audit import AuditNote
-from fairlead.core.controls import Change
-from fairlead.core.pools import PLACE
-from fairlead.core.runtimes import RunCount, bucket_of
+from fairlead.core.fairness.run_times import RunCount, bucket_of
+from fairlead.core.insight.audit import AuditNote
+from fairlead.core.jobs.pools import PLACE
+from fairlead.core.protection.controls import Change
 from fairlead.handlers.spec import declare
 from fairlead.operate.audit import Operator
 from fairlead.operate.pools import set_pool

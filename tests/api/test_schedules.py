@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from fairlead.core.schedule import ScheduleSpec
+from fairlead.core.schedule.schedules import ScheduleSpec
 from fairlead.handlers.recurring import on_terms
 from fairlead.operate import schedules
 from fairlead.operate.audit import Operator

@@ -3,8 +3,8 @@
 import asyncio
 import json
 
-from fairlead.core.runtimes import bucket_of
-from fairlead.core.waits import WaitCount
+from fairlead.core.fairness.run_times import bucket_of
+from fairlead.core.insight.wait_times import WaitCount
 from tests.api.conftest import Api
 
 

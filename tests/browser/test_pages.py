@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
-from fairlead.core.callback import Delivered
+from fairlead.core.web.callbacks import Delivered
 from fairlead.wiring import make_store
 from tests.browser.conftest import ROOT, Site, missing
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from fairlead.core.health import Count
+from fairlead.core.protection.run_counts import Count
 from tests.cli.conftest import HOSTILE, Run, Shop
 
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from fairlead.core.callback import Delivered
-from fairlead.core.ids import make_ids
+from fairlead.core.jobs.ids import make_ids
+from fairlead.core.web.callbacks import Delivered
 from tests.cli.conftest import HOSTILE, Run, Shop
 
 HOOK = "https://hooks.example.org/fairlead"

@@ -4,7 +4,7 @@ import asyncio
 import json
 from typing import Any
 
-from fairlead.core.model import Quota
+from fairlead.core.jobs.model import Quota
 from tests.cli.conftest import Run, Shop
 from tests.contract.making import new_lease
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from fairlead.core.recur import created
+from fairlead.core.schedule.fires import created
 from fairlead.operate import schedules as control
 from fairlead.operate.audit import Operator
 from tests.cli.conftest import HOSTILE, Run, Shop

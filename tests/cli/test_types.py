@@ -5,11 +5,11 @@ import json
 from collections.abc import Awaitable, Callable
 
 import fairlead
-from fairlead.core.audit import AuditNote
-from fairlead.core.controls import Change
-from fairlead.core.pools import PLACE
-from fairlead.core.runtimes import RunCount, bucket_of
-from fairlead.core.waits import WaitCount
+from fairlead.core.fairness.run_times import RunCount, bucket_of
+from fairlead.core.insight.audit import AuditNote
+from fairlead.core.insight.wait_times import WaitCount
+from fairlead.core.jobs.pools import PLACE
+from fairlead.core.protection.controls import Change
 from fairlead.ports.store import Store
 from tests.cli.conftest import HOSTILE, Run, Shop
 

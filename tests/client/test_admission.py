@@ -11,7 +11,7 @@ import pytest
 
 import fairlead
 from fairlead.client import admission
-from fairlead.core.admission import overload
+from fairlead.core.protection.backpressure import overload
 from fairlead.operate.audit import Operator
 from fairlead.operate.backpressure import bounds, set_depth, set_overload, set_rate
 from fairlead.ports.store import Store

@@ -13,8 +13,8 @@ import fairlead
 from fairlead.client import direct
 from fairlead.client.gather import COMPANY
 from fairlead.client.handler import ALONE
-from fairlead.core.model import Enqueued, NewJob
-from fairlead.core.states import State
+from fairlead.core.jobs.model import Enqueued, NewJob
+from fairlead.core.jobs.states import State
 from fairlead.errors import StoreRefused, StoreUnavailable
 from fairlead.operate.audit import Operator
 from fairlead.operate.backpressure import set_depth

@@ -9,7 +9,7 @@ import psycopg
 import pytest
 
 from fairlead.client import direct
-from fairlead.core.model import Enqueued
+from fairlead.core.jobs.model import Enqueued
 from fairlead.errors import StoreUnavailable
 from fairlead.stores.postgres import blocking
 from fairlead.stores.postgres.store import PostgresStore

@@ -12,7 +12,7 @@ import fairlead
 from fairlead.client import gather
 from fairlead.client.gather import Gatherer
 from fairlead.client.wakeups import Waker
-from fairlead.core.model import Enqueued, NewJob
+from fairlead.core.jobs.model import Enqueued, NewJob
 from fairlead.core.plain import PlainBatch
 from fairlead.errors import StoreRefused, StoreUnavailable
 from fairlead.ports.store import Store

@@ -33,9 +33,9 @@ from fairlead import (
 )
 from fairlead.api.problems import Problem
 from fairlead.client import http
-from fairlead.core.admission import overload
-from fairlead.core.apikey import ApiKey
-from fairlead.core.progress import RunReport
+from fairlead.core.jobs.progress import RunReport
+from fairlead.core.protection.backpressure import overload
+from fairlead.core.web.api_keys import ApiKey
 from fairlead.operate.audit import Operator
 from fairlead.operate.backpressure import set_overload
 from tests.api.conftest import LANE, MEMORY, Api, mail_app, open_api

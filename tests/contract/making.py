@@ -5,9 +5,9 @@ from random import Random
 from typing import Any
 from uuid import uuid4
 
-from fairlead.core.failure import FailureClass
-from fairlead.core.ids import make_ids
-from fairlead.core.model import (
+from fairlead.core.jobs.failure import FailureClass
+from fairlead.core.jobs.ids import make_ids
+from fairlead.core.jobs.model import (
     ActiveLane,
     Claim,
     Ending,
@@ -24,9 +24,9 @@ from fairlead.core.model import (
     Unique,
     WorkerInfo,
 )
-from fairlead.core.retry import Retry
-from fairlead.core.settle import settle
-from fairlead.core.states import State
+from fairlead.core.jobs.retry import Retry
+from fairlead.core.jobs.settle import settle
+from fairlead.core.jobs.states import State
 from fairlead.ports.store import Store
 
 LANE = Lane("default", "acme", "mail", Priority.DEFAULT, 1)

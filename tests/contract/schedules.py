@@ -2,10 +2,10 @@
 
 from typing import Any
 
-from fairlead.core.audit import AuditNote
-from fairlead.core.model import JobFilter, JobRecord
-from fairlead.core.recur import created
-from fairlead.core.schedule import FireRecord, Schedule, ScheduleSpec
+from fairlead.core.insight.audit import AuditNote
+from fairlead.core.jobs.model import JobFilter, JobRecord
+from fairlead.core.schedule.fires import created
+from fairlead.core.schedule.schedules import FireRecord, Schedule, ScheduleSpec
 from fairlead.ports.store import Store
 from fairlead.scheduler.recur import Recurrer
 from fairlead.telemetry.events import Event, Telemetry

@@ -1,6 +1,6 @@
 """Admission in the store: what waits, sampled figures, and counts of what was not accepted."""
 
-from fairlead.core.model import Quota
+from fairlead.core.jobs.model import Quota
 from fairlead.ports.limits import Backlog
 from fairlead.ports.store import Store
 from tests.contract.making import LANE, enqueue_one, new_jobs, new_lease

@@ -4,9 +4,9 @@ import uuid
 
 import pytest
 
-from fairlead.core.answers import Answer, Reservation
-from fairlead.core.apikey import Grant, NewKey
-from fairlead.core.audit import AuditNote
+from fairlead.core.insight.audit import AuditNote
+from fairlead.core.web.api_keys import Grant, NewKey
+from fairlead.core.web.stored_responses import Reservation, StoredResponse
 from fairlead.ports.store import Store
 from tests.contract.world import World
 
@@ -73,9 +73,9 @@ async def test_the_last_use_only_moves_on(world: World) -> None:
 async def test_an_answer_is_reserved_by_one(store: Store) -> None:
     first = reservation()
     assert await store.reserve_answer(first, 60, 3600) is None
-    assert await store.reserve_answer(reservation(), 60, 3600) == Answer("d", None, None, None)
+    assert await store.reserve_answer(reservation(), 60, 3600) == StoredResponse("d", None, None, None)
     await store.keep_answer(first, 202, "{}", "body")
-    assert await store.reserve_answer(reservation(digest="other"), 60, 3600) == Answer("d", 202, "{}", "body")
+    assert await store.reserve_answer(reservation(digest="other"), 60, 3600) == StoredResponse("d", 202, "{}", "body")
     assert await store.reserve_answer(reservation("another"), 60, 3600) is None
 
 
@@ -94,7 +94,7 @@ async def test_a_lock_that_ran_out_is_taken_over_and_its_late_answer_is_not_kept
     world.advance(61)
     assert await store.reserve_answer(second, 60, 3600) is None
     await store.keep_answer(first, 200, "{}", "late")
-    assert await store.reserve_answer(reservation(), 60, 3600) == Answer("e", None, None, None)
+    assert await store.reserve_answer(reservation(), 60, 3600) == StoredResponse("e", None, None, None)
 
 
 async def test_answers_are_forgotten_after_their_time(world: World) -> None:

@@ -7,8 +7,10 @@ from typing import Any
 
 import pytest
 
-from fairlead.core.audit import AuditNote
-from fairlead.core.callback import (
+from fairlead.core.insight.audit import AuditNote
+from fairlead.core.jobs.model import Claim, Ending, NewJob
+from fairlead.core.jobs.states import State
+from fairlead.core.web.callbacks import (
     EVERYONE,
     KEPT_DELIVERIES,
     OF_JOBS,
@@ -19,8 +21,6 @@ from fairlead.core.callback import (
     Secret,
     delivery_lane,
 )
-from fairlead.core.model import Claim, Ending, NewJob
-from fairlead.core.states import State
 from fairlead.ports.store import Store
 from tests.contract.making import (
     claim,

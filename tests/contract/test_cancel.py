@@ -2,11 +2,11 @@
 
 import pytest
 
-from fairlead.core.audit import AuditNote
-from fairlead.core.cancel import Cancelled, Demand, cancel_error, demand
-from fairlead.core.model import CancelRequest, Claim, Ending, Held, JobFilter, Lease, Priority
-from fairlead.core.settle import heed
-from fairlead.core.states import State
+from fairlead.core.insight.audit import AuditNote
+from fairlead.core.jobs.cancel import Cancelled, Demand, cancel_error, demand
+from fairlead.core.jobs.model import CancelRequest, Claim, Ending, Held, JobFilter, Lease, Priority
+from fairlead.core.jobs.settle import heed
+from fairlead.core.jobs.states import State
 from fairlead.ports.store import Store
 from tests.contract.making import (
     LANE,

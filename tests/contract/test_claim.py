@@ -2,8 +2,8 @@
 
 import pytest
 
-from fairlead.core.model import Ending, Lane, Lease, Priority, Quota
-from fairlead.core.states import State
+from fairlead.core.jobs.model import Ending, Lane, Lease, Priority, Quota
+from fairlead.core.jobs.states import State
 from fairlead.ports.store import Store
 from tests.contract.making import (
     LANE,

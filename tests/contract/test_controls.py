@@ -2,8 +2,8 @@
 
 import asyncio
 
-from fairlead.core.audit import AuditNote
-from fairlead.core.controls import ABSENT, Change
+from fairlead.core.insight.audit import AuditNote
+from fairlead.core.protection.controls import ABSENT, Change
 from tests.contract.world import World
 
 NOTE = AuditNote("ada", "pause", "type send")

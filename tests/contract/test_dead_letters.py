@@ -6,11 +6,11 @@ from dataclasses import replace
 
 import pytest
 
-from fairlead.core.audit import AuditNote
-from fairlead.core.failure import FailureClass
-from fairlead.core.model import Ending, ErrorInfo, JobFilter, JobRecord, NewJob, Priority, Scope
-from fairlead.core.replay import DeadHold, Refusal, amend, revive, withdraw
-from fairlead.core.states import State
+from fairlead.core.insight.audit import AuditNote
+from fairlead.core.jobs.dead_letters import DeadHold, Refusal, amend, revive, withdraw
+from fairlead.core.jobs.failure import FailureClass
+from fairlead.core.jobs.model import Ending, ErrorInfo, JobFilter, JobRecord, NewJob, Priority, Scope
+from fairlead.core.jobs.states import State
 from fairlead.ports.store import Store
 from tests.contract.making import (
     LANE,

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from fairlead.core.schedule import CatchUp, FireOutcome, ScheduleSpec, ScheduleState
+from fairlead.core.schedule.schedules import CatchUp, FireOutcome, ScheduleSpec, ScheduleState
 from fairlead.errors import ScheduleRefused
 from fairlead.handlers.spec import Registry
 from fairlead.operate import schedules

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from fairlead.core.audit import AuditNote
-from fairlead.core.model import Claim, JobFilter
-from fairlead.core.replay import revive
-from fairlead.core.states import State
+from fairlead.core.insight.audit import AuditNote
+from fairlead.core.jobs.dead_letters import revive
+from fairlead.core.jobs.model import Claim, JobFilter
+from fairlead.core.jobs.states import State
 from fairlead.ports.store import Store
 from tests.contract.making import claim_one, done, enqueue_one, failed, new_lease
 from tests.contract.world import World

@@ -4,8 +4,8 @@ from uuid import uuid4
 
 import pytest
 
-from fairlead.core.model import Ending, Enqueued, Lane, Priority, Scope
-from fairlead.core.states import State
+from fairlead.core.jobs.model import Ending, Enqueued, Lane, Priority, Scope
+from fairlead.core.jobs.states import State
 from fairlead.ports.store import Store
 from tests.contract.making import (
     LANE,

@@ -1,8 +1,8 @@
 """Many jobs that nothing is special about: stored like any others, only faster."""
 
-from fairlead.core.model import Lane, Priority
+from fairlead.core.jobs.model import Lane, Priority
+from fairlead.core.jobs.states import State
 from fairlead.core.plain import PlainBatch
-from fairlead.core.states import State
 from fairlead.ports.store import Store
 from tests.contract.making import LANE, claim, new_job, new_jobs, new_lease
 from tests.contract.world import World

@@ -3,12 +3,12 @@
 import asyncio
 from uuid import uuid4
 
+from fairlead.core.fairness.ledger import Delivery
+from fairlead.core.fairness.run_times import RunCount
+from fairlead.core.fairness.share import Charge
 from fairlead.core.flush import Flush
-from fairlead.core.health import Count
-from fairlead.core.ledger import Delivery
-from fairlead.core.runtimes import RunCount
-from fairlead.core.share import Charge
-from fairlead.core.waits import WaitCount
+from fairlead.core.insight.wait_times import WaitCount
+from fairlead.core.protection.run_counts import Count
 from fairlead.ports.store import Store
 from tests.contract.world import World
 

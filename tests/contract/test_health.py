@@ -2,7 +2,7 @@
 
 import asyncio
 
-from fairlead.core.health import Count, Sums
+from fairlead.core.protection.run_counts import Count, Sums
 from tests.contract.world import World
 
 TYPE = "type:send"

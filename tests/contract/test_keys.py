@@ -4,8 +4,8 @@ import asyncio
 
 import pytest
 
-from fairlead.core.model import Ending, Enqueued, Scope
-from fairlead.core.states import State
+from fairlead.core.jobs.model import Ending, Enqueued, Scope
+from fairlead.core.jobs.states import State
 from fairlead.ports.store import Store
 from tests.contract.making import (
     LANE,

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from fairlead.core.ids import derived_id
-from fairlead.core.late import FACTS, OPTION, target
-from fairlead.core.model import Ending, Lane, NewJob, Priority
-from fairlead.core.states import State
+from fairlead.core.jobs.expiry import FACTS, OPTION, target
+from fairlead.core.jobs.ids import derived_id
+from fairlead.core.jobs.model import Ending, Lane, NewJob, Priority
+from fairlead.core.jobs.states import State
 from fairlead.ports.store import Store
 from tests.contract.making import (
     LANE,

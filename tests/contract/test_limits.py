@@ -6,10 +6,10 @@ from typing import Any
 import psycopg
 import pytest
 
-from fairlead.core.buckets import Bucket, Flow
-from fairlead.core.controls import Control, Controls
-from fairlead.core.limits import LIMIT, Rules, Wanted
-from fairlead.core.model import Claim, Ending, Lane, Lease, NewJob, Quota
+from fairlead.core.jobs.model import Claim, Ending, Lane, Lease, NewJob, Quota
+from fairlead.core.protection.controls import Control, Controls
+from fairlead.core.protection.limits import LIMIT, Rules, Wanted
+from fairlead.core.protection.token_bucket import Bucket, Flow
 from fairlead.errors import StoreUnavailable
 from fairlead.ports.limits import LimitedClaims
 from fairlead.ports.store import Store

@@ -16,9 +16,10 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule, run_state_machine_as_test
 
-from fairlead.core.audit import AuditNote
-from fairlead.core.cancel import Demand
-from fairlead.core.model import (
+from fairlead.core.insight.audit import AuditNote
+from fairlead.core.jobs.cancel import Demand
+from fairlead.core.jobs.dead_letters import Revival, revive
+from fairlead.core.jobs.model import (
     CancelRequest,
     Claim,
     Ending,
@@ -30,8 +31,7 @@ from fairlead.core.model import (
     Scope,
     Settlement,
 )
-from fairlead.core.replay import Revival, revive
-from fairlead.core.states import PENDING, State
+from fairlead.core.jobs.states import PENDING, State
 from tests.contract.making import LANE, ended, keyed_job, new_job, new_lease, same_worker, worker_info
 from tests.contract.model import ModelStore
 from tests.contract.world import World, open_world

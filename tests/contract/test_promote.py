@@ -4,8 +4,8 @@ import asyncio
 
 import pytest
 
-from fairlead.core.model import Quota
-from fairlead.core.states import State
+from fairlead.core.jobs.model import Quota
+from fairlead.core.jobs.states import State
 from fairlead.ports.store import Store
 from tests.contract.making import LANE, claim, claim_one, enqueue_one, failed, new_job, new_lease, state_of
 from tests.contract.world import World

@@ -7,8 +7,8 @@ import psycopg
 import pytest
 
 from fairlead import wiring
-from fairlead.core.model import Enqueued, Lane, Scope
-from fairlead.core.states import State
+from fairlead.core.jobs.model import Enqueued, Lane, Scope
+from fairlead.core.jobs.states import State
 from fairlead.ports.store import Store
 from tests.contract.making import (
     LANE,

@@ -3,8 +3,8 @@
 import json
 from dataclasses import replace
 
-from fairlead.core.replay import hold_of, revive
-from fairlead.core.states import State
+from fairlead.core.jobs.dead_letters import hold_of, revive
+from fairlead.core.jobs.states import State
 from fairlead.ports.store import Store
 from tests.contract.making import claim_one, new_job, new_lease, run_to_end, state_of
 from tests.contract.test_dead_letters import DEAD, NOTE, REPORT, kill, kill_claimed

@@ -4,8 +4,8 @@ from uuid import uuid4
 
 import pytest
 
-from fairlead.core.model import Ending, JobFilter, Page, Priority
-from fairlead.core.states import State
+from fairlead.core.jobs.model import Ending, JobFilter, Page, Priority
+from fairlead.core.jobs.states import State
 from fairlead.ports.store import Store
 from fairlead.stores import records
 from tests.contract.making import (

@@ -2,9 +2,9 @@
 
 import pytest
 
-from fairlead.core.failure import CRASH_LIMIT
-from fairlead.core.model import Ending, Held, Settlement
-from fairlead.core.states import State
+from fairlead.core.jobs.failure import CRASH_LIMIT
+from fairlead.core.jobs.model import Ending, Held, Settlement
+from fairlead.core.jobs.states import State
 from fairlead.ports.store import Store
 from tests.contract.making import (
     LANE,

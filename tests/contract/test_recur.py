@@ -7,11 +7,11 @@ from dataclasses import replace
 
 import pytest
 
-from fairlead.core import recur
-from fairlead.core.ids import make_ids
-from fairlead.core.recur import ON_TIME, plan
-from fairlead.core.schedule import CatchUp, FireOutcome, Overlap, ScheduleState, ScheduleWrite
-from fairlead.core.states import State
+from fairlead.core.jobs.ids import make_ids
+from fairlead.core.jobs.states import State
+from fairlead.core.schedule import fires as recur
+from fairlead.core.schedule.fires import ON_TIME, plan
+from fairlead.core.schedule.schedules import CatchUp, FireOutcome, Overlap, ScheduleState, ScheduleWrite
 from fairlead.scheduler.recur import LONGEST_SLEEP
 from fairlead.stores.schedules import KEPT_FIRES
 from fairlead.telemetry.events import ScheduleFired, ScheduleMissed, ScheduleSkipped, ServiceFailed

@@ -6,9 +6,9 @@ from uuid import uuid4
 
 import pytest
 
-from fairlead.core.failure import FailureClass
-from fairlead.core.model import Claim, Ending, ErrorInfo, Hold
-from fairlead.core.states import State
+from fairlead.core.jobs.failure import FailureClass
+from fairlead.core.jobs.model import Claim, Ending, ErrorInfo, Hold
+from fairlead.core.jobs.states import State
 from fairlead.errors import IllegalMove
 from fairlead.ports.store import Store
 from tests.contract.making import (

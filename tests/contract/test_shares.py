@@ -2,10 +2,10 @@
 
 import asyncio
 
-from fairlead.core.ledger import Delivery, Entry, Line, Unsettled
-from fairlead.core.model import Lane, Priority
-from fairlead.core.runtimes import RunCount
-from fairlead.core.share import Balance, Charge
+from fairlead.core.fairness.ledger import Delivery, Entry, Line, Unsettled
+from fairlead.core.fairness.run_times import RunCount
+from fairlead.core.fairness.share import Balance, Charge
+from fairlead.core.jobs.model import Lane, Priority
 from tests.contract.making import LANE, claim, new_job
 from tests.contract.world import World
 

@@ -1,7 +1,7 @@
 """Every change of state is in the job's timeline, whatever the store, with the instants at which it happened."""
 
-from fairlead.core.model import Ending
-from fairlead.core.states import State
+from fairlead.core.jobs.model import Ending
+from fairlead.core.jobs.states import State
 from fairlead.operate.audit import Operator
 from fairlead.operate.cancel_jobs import cancel_one
 from fairlead.operate.dead_letters import replay_one, show

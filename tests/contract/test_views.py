@@ -5,13 +5,13 @@ from typing import Any
 
 import pytest
 
-from fairlead.core.audit import AuditNote
-from fairlead.core.model import Claim, JobFilter, NewJob
-from fairlead.core.progress import Progress, RunReport, report
-from fairlead.core.replay import revive
-from fairlead.core.runtimes import RunCount
-from fairlead.core.states import State
-from fairlead.core.waits import WaitCount
+from fairlead.core.fairness.run_times import RunCount
+from fairlead.core.insight.audit import AuditNote
+from fairlead.core.insight.wait_times import WaitCount
+from fairlead.core.jobs.dead_letters import revive
+from fairlead.core.jobs.model import Claim, JobFilter, NewJob
+from fairlead.core.jobs.progress import Progress, RunReport, report
+from fairlead.core.jobs.states import State
 from fairlead.ports.store import Store
 from tests.contract.making import LANE, claim_one, done, enqueue_one, failed, new_lease
 from tests.contract.world import World

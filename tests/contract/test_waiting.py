@@ -2,10 +2,10 @@
 
 import time
 
-from fairlead.core.amend import amend, hasten
-from fairlead.core.audit import AuditNote
-from fairlead.core.model import JobRecord, Priority
-from fairlead.core.states import State
+from fairlead.core.insight.audit import AuditNote
+from fairlead.core.jobs.changes import amend, hasten
+from fairlead.core.jobs.model import JobRecord, Priority
+from fairlead.core.jobs.states import State
 from fairlead.ports.store import Store
 from tests.contract.making import LANE, claim_one, enqueue_one, failed, new_jobs, new_lease, state_of
 from tests.contract.world import World

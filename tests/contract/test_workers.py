@@ -5,8 +5,8 @@ from uuid import uuid4
 
 import pytest
 
-from fairlead.core.model import JobType, NewJob
-from fairlead.core.states import State
+from fairlead.core.jobs.model import JobType, NewJob
+from fairlead.core.jobs.states import State
 from fairlead.errors import LeaseLost
 from fairlead.ports.store import Store
 from tests.contract.making import claim_one, enqueue_one, keyed_job, new_job, state_of, worker_info

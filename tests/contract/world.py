@@ -5,7 +5,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
 from fairlead import wiring
-from fairlead.core.model import Lease
+from fairlead.core.jobs.model import Lease
 from fairlead.ports.store import LeaseBook, Store
 from tests.contract.clock import Clock, ManualClock, PostgresClock
 from tests.contract.making import new_lease, worker_info

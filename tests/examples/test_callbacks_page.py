@@ -10,8 +10,8 @@ from typing import Any
 import httpx2
 import pytest
 
-from fairlead.core.egress import EgressRules
-from fairlead.core.webhook import secret_of, signed_headers
+from fairlead.core.web.egress import EgressRules
+from fairlead.core.web.signatures import secret_of, signed_headers
 from fairlead.operate.audit import Operator
 from fairlead.operate.callbacks import add_endpoint
 

@@ -6,7 +6,7 @@ import apsw
 import psycopg
 import pytest
 
-from fairlead.core.audit import AuditNote
+from fairlead.core.insight.audit import AuditNote
 from fairlead.operate.audit import PAGE, verify_chain, whoami
 from fairlead.ports.store import Store
 from fairlead.wiring import make_store

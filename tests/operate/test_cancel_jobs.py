@@ -5,10 +5,10 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from fairlead.core.cancel import Cancelled
-from fairlead.core.ids import make_ids
-from fairlead.core.model import Held, JobFilter
-from fairlead.core.states import State
+from fairlead.core.jobs.cancel import Cancelled
+from fairlead.core.jobs.ids import make_ids
+from fairlead.core.jobs.model import Held, JobFilter
+from fairlead.core.jobs.states import State
 from fairlead.errors import ConfigError, IllegalMove, JobNotFound, StoreUnavailable
 from fairlead.operate import cancel_jobs
 from fairlead.operate.audit import Operator

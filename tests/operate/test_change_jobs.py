@@ -5,8 +5,8 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from fairlead.core.model import JobFilter, Priority
-from fairlead.core.states import State
+from fairlead.core.jobs.model import JobFilter, Priority
+from fairlead.core.jobs.states import State
 from fairlead.errors import ConfigError
 from fairlead.operate import change_jobs
 from fairlead.operate.audit import Operator

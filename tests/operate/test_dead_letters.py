@@ -17,9 +17,9 @@ from fairlead import (
     State,
     UnsafePayload,
 )
-from fairlead.core.ids import make_ids
-from fairlead.core.model import JobFilter
-from fairlead.core.replay import Stage
+from fairlead.core.jobs.dead_letters import Stage
+from fairlead.core.jobs.ids import make_ids
+from fairlead.core.jobs.model import JobFilter
 from fairlead.errors import ConfigError
 from fairlead.operate import dead_letters
 from fairlead.operate.audit import Operator, verify_chain

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from fairlead.core.callback import OF_JOBS, TYPE, Endpoint
-from fairlead.core.model import WorkerInfo, WorkerRecord
-from fairlead.core.promotion import Due
+from fairlead.core.jobs.model import WorkerInfo, WorkerRecord
+from fairlead.core.schedule.promotion import Due
+from fairlead.core.web.callbacks import OF_JOBS, TYPE, Endpoint
 from fairlead.operate.audit import Operator
 from fairlead.operate.backpressure import bounds, set_depth
 from fairlead.operate.doctor import (

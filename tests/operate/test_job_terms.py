@@ -6,12 +6,12 @@ from typing import Any
 import pytest
 
 from fairlead import Retry
-from fairlead.core.controls import Control, Controls
-from fairlead.core.model import JobType
-from fairlead.core.pools import Pools
+from fairlead.core.jobs.model import JobType
+from fairlead.core.jobs.pools import Pools
+from fairlead.core.protection.controls import Control, Controls
 from fairlead.handlers.spec import declare
 from fairlead.operate.job_terms import terms_of
-from tests.core.test_explain import job
+from tests.core.insight.test_explain import job
 
 
 def mail(**declared: Any) -> JobType:

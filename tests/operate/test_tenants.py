@@ -3,9 +3,9 @@
 import pytest
 
 import fairlead
-from fairlead.core.controls import Controls
-from fairlead.core.ledger import Delivery, Entry
-from fairlead.core.tenancy import Tenant, Tenants
+from fairlead.core.fairness.ledger import Delivery, Entry
+from fairlead.core.fairness.tenancy import Tenant, Tenants
+from fairlead.core.protection.controls import Controls
 from fairlead.errors import ConfigError
 from fairlead.operate import pools, tenants
 from fairlead.operate.audit import Operator

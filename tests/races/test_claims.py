@@ -10,7 +10,7 @@ from random import Random
 import pytest
 
 from fairlead import wiring
-from fairlead.core.model import Claim, Quota
+from fairlead.core.jobs.model import Claim, Quota
 from fairlead.ports.store import Store
 from tests.contract.making import LANE, done, new_jobs, new_lease
 from tests.races.conftest import OpenStore

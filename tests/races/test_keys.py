@@ -8,10 +8,10 @@ import psycopg
 import pytest
 
 from fairlead import wiring
-from fairlead.core.audit import AuditNote
-from fairlead.core.model import Enqueued, NewJob
-from fairlead.core.replay import revive
-from fairlead.core.states import State
+from fairlead.core.insight.audit import AuditNote
+from fairlead.core.jobs.dead_letters import revive
+from fairlead.core.jobs.model import Enqueued, NewJob
+from fairlead.core.jobs.states import State
 from fairlead.ports.store import Store
 from fairlead.stores.enqueue import enqueue_script
 from fairlead.stores.postgres.connection import query

@@ -8,7 +8,7 @@ from uuid import uuid4
 import psycopg
 import pytest
 
-from fairlead.core.model import Quota
+from fairlead.core.jobs.model import Quota
 from fairlead.stores.postgres.connection import query
 from fairlead.stores.postgres.store import SHARD
 from tests.conftest import migrate_now

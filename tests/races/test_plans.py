@@ -8,7 +8,7 @@ from uuid import uuid4
 import psycopg
 import pytest
 
-from fairlead.core.model import Claim, Ending, JobFilter, Quota
+from fairlead.core.jobs.model import Claim, Ending, JobFilter, Quota
 from fairlead.stores import rows
 from fairlead.stores.postgres.connection import query
 from fairlead.stores.postgres.store import NOBODY, SHARD

@@ -9,11 +9,11 @@ import psycopg
 import pytest
 
 from fairlead import wiring
-from fairlead.core.audit import AuditNote
-from fairlead.core.cancel import Demand
-from fairlead.core.model import CancelRequest, Claim, Ending, Enqueued, Held, JobFilter, Scope
-from fairlead.core.settle import heed
-from fairlead.core.states import PENDING, State
+from fairlead.core.insight.audit import AuditNote
+from fairlead.core.jobs.cancel import Demand
+from fairlead.core.jobs.model import CancelRequest, Claim, Ending, Enqueued, Held, JobFilter, Scope
+from fairlead.core.jobs.settle import heed
+from fairlead.core.jobs.states import PENDING, State
 from fairlead.operate.audit import Operator
 from fairlead.operate.cancel_jobs import cancel_many
 from fairlead.ports.store import Store

@@ -2,7 +2,7 @@
 
 import json
 
-from fairlead.core.model import Lane, Priority
+from fairlead.core.jobs.model import Lane, Priority
 from fairlead.operate.audit import Operator
 from fairlead.operate.pauses import pause, resume
 from fairlead.operate.pools import set_pool

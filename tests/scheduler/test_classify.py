@@ -4,7 +4,7 @@ import json
 from dataclasses import replace
 
 import fairlead
-from fairlead.core.runtimes import RunCount, bucket_of
+from fairlead.core.fairness.run_times import RunCount, bucket_of
 from fairlead.scheduler.classify import Classifier
 from fairlead.telemetry.events import Event, Telemetry, TypeMoved
 from tests.contract.making import new_lease, worker_info

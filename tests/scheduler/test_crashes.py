@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 
 import fairlead
-from fairlead.core.breaker import Breaker
-from fairlead.core.health import Counted, Sums
-from fairlead.core.model import JobType
-from fairlead.core.states import State
+from fairlead.core.jobs.model import JobType
+from fairlead.core.jobs.states import State
+from fairlead.core.protection.breaker import Breaker
+from fairlead.core.protection.run_counts import Counted, Sums
 from fairlead.errors import StoreUnavailable
 from fairlead.scheduler import recover
 from fairlead.scheduler.recover import Recoverer

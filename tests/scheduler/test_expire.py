@@ -2,9 +2,9 @@
 
 import json
 
-from fairlead.core.late import FACTS, OPTION, target
-from fairlead.core.model import Lane, Priority
-from fairlead.core.states import State
+from fairlead.core.jobs.expiry import FACTS, OPTION, target
+from fairlead.core.jobs.model import Lane, Priority
+from fairlead.core.jobs.states import State
 from fairlead.scheduler import expire
 from fairlead.scheduler.expire import INTERVAL, Expirer
 from fairlead.telemetry.events import Event, LateExecution, Telemetry

@@ -2,10 +2,10 @@
 
 import pytest
 
-from fairlead.core.controls import Change
-from fairlead.core.ledger import Delivery
-from fairlead.core.model import Lane, Priority
-from fairlead.core.tenancy import TENANT
+from fairlead.core.fairness.ledger import Delivery
+from fairlead.core.fairness.tenancy import TENANT
+from fairlead.core.jobs.model import Lane, Priority
+from fairlead.core.protection.controls import Change
 from fairlead.operate.audit import Operator
 from fairlead.operate.pauses import pause
 from fairlead.ports.store import Store

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 import pytest
 
-from fairlead.core.model import Lane, Quota
-from fairlead.core.promotion import DueLane
+from fairlead.core.jobs.model import Lane, Quota
+from fairlead.core.schedule.promotion import DueLane
 from fairlead.ports.store import Promoted
 from fairlead.scheduler import promote
 from fairlead.scheduler.promote import LONGEST_SLEEP, PACE, Promoter

@@ -3,12 +3,12 @@
 import json
 from typing import Any
 
-from fairlead.core.apikey import Grant
-from fairlead.core.callback import CallbackEvent
-from fairlead.core.failure import FailureClass
-from fairlead.core.model import Ending, JobType
-from fairlead.core.retry import Retry
-from fairlead.core.schedule import CatchUp, FireOutcome, Overlap, ScheduleState
+from fairlead.core.jobs.failure import FailureClass
+from fairlead.core.jobs.model import Ending, JobType
+from fairlead.core.jobs.retry import Retry
+from fairlead.core.schedule.schedules import CatchUp, FireOutcome, Overlap, ScheduleState
+from fairlead.core.web.api_keys import Grant
+from fairlead.core.web.callbacks import CallbackEvent
 from fairlead.operate.submit import policies_of
 from fairlead.stores.api_records import key_of
 from fairlead.stores.callbacks import endpoint_of

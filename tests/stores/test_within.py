@@ -16,8 +16,8 @@ import psycopg2
 import pytest
 from psycopg.rows import dict_row
 
-from fairlead.core.ids import make_ids
-from fairlead.core.model import Enqueued, Lane, NewJob, Priority, Unique
+from fairlead.core.jobs.ids import make_ids
+from fairlead.core.jobs.model import Enqueued, Lane, NewJob, Priority, Unique
 from fairlead.errors import ConfigError
 from fairlead.stores.postgres.store import PostgresStore
 from fairlead.stores.sqlite.migrate import migrate

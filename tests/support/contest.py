@@ -5,8 +5,8 @@ import contextlib
 from dataclasses import dataclass, field
 
 import fairlead
-from fairlead.core.entitlement import entitled, jain
-from fairlead.core.tenancy import Tenant
+from fairlead.core.fairness.entitlement import entitled, jain
+from fairlead.core.fairness.tenancy import Tenant
 from fairlead.handlers.options import Options
 from fairlead.operate.audit import Operator
 from fairlead.operate.tenants import set_tenant

@@ -6,8 +6,8 @@ from itertools import pairwise
 from typing import Any, TypeVar
 
 import fairlead
-from fairlead.core.breaker import Phase, Tripped, allowance
-from fairlead.core.states import State
+from fairlead.core.jobs.states import State
+from fairlead.core.protection.breaker import Phase, Tripped, allowance
 from fairlead.telemetry.events import BreakerClosed, BreakerHalfOpen, BreakerOpened, BreakerRamping, Event
 
 Kind = TypeVar("Kind", bound=Event)

@@ -10,10 +10,10 @@ from collections import Counter
 from random import Random
 
 from fairlead import wiring
-from fairlead.core.audit import AuditNote
-from fairlead.core.model import JobFilter, Lane, Priority
-from fairlead.core.recur import created
-from fairlead.core.schedule import CatchUp, Schedule, ScheduleSpec
+from fairlead.core.insight.audit import AuditNote
+from fairlead.core.jobs.model import JobFilter, Lane, Priority
+from fairlead.core.schedule.fires import created
+from fairlead.core.schedule.schedules import CatchUp, Schedule, ScheduleSpec
 from fairlead.ports.store import Store
 
 SCHEDULERS = 5

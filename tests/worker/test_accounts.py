@@ -6,14 +6,14 @@ from typing import Any
 
 import pytest
 
-from fairlead.core.fairshare import FairQueue
+from fairlead.core.fairness.ledger import Delivery
+from fairlead.core.fairness.queue import FairQueue
+from fairlead.core.fairness.run_times import RunCount
+from fairlead.core.fairness.share import Charge
+from fairlead.core.fairness.usage import SlotUsage
 from fairlead.core.flush import Flush
-from fairlead.core.ledger import Delivery
-from fairlead.core.model import ActiveLane, Lane, Priority
-from fairlead.core.runtimes import RunCount
-from fairlead.core.share import Charge
-from fairlead.core.tally import Tally
-from fairlead.core.waits import WaitCount
+from fairlead.core.insight.wait_times import WaitCount
+from fairlead.core.jobs.model import ActiveLane, Lane, Priority
 from fairlead.errors import StoreUnavailable
 from fairlead.ports.shares import Exchanged
 from fairlead.worker import accounts as keeping
@@ -57,8 +57,8 @@ class Away:
         return answer
 
 
-def made(store: Away) -> tuple[Accounts, FairQueue, Tally]:
-    queue, tally = FairQueue(), Tally()
+def made(store: Away) -> tuple[Accounts, FairQueue, SlotUsage]:
+    queue, tally = FairQueue(), SlotUsage()
     return Accounts(store, queue, tally, frozenset({"short"}), lambda: ()), queue, tally  # type: ignore[arg-type]
 
 

@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 import fairlead
-from fairlead.core.states import State
+from fairlead.core.jobs.states import State
 from fairlead.worker import slots
 from tests.worker.support import until
 

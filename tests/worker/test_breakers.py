@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 import fairlead
-from fairlead.core.breaker import BREAKER, opened
-from fairlead.core.controls import ABSENT, Change
-from fairlead.core.health import Sums
-from fairlead.core.states import State
+from fairlead.core.jobs.states import State
+from fairlead.core.protection.breaker import BREAKER, opened
+from fairlead.core.protection.controls import ABSENT, Change
+from fairlead.core.protection.run_counts import Sums
 from fairlead.errors import ConfigError
 from fairlead.operate.audit import Operator
 from fairlead.operate.breakers import breaker, breakers, close_breaker, open_breaker

@@ -13,9 +13,9 @@ import pytest
 
 import fairlead
 from fairlead import App, Handler, InvalidSignature, Retry, State, verify_callback
-from fairlead.core.callback import TYPE, Delivered, Endpoint
-from fairlead.core.egress import EgressRules, networks
-from fairlead.core.model import JobFilter, JobRecord
+from fairlead.core.jobs.model import JobFilter, JobRecord
+from fairlead.core.web.callbacks import TYPE, Delivered, Endpoint
+from fairlead.core.web.egress import EgressRules, networks
 from fairlead.handlers.options import Options
 from fairlead.operate import callbacks as control
 from fairlead.operate.audit import Operator

@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator, Callable
 import pytest
 
 import fairlead
-from fairlead.core.model import Ending, Lease, Quota
+from fairlead.core.jobs.model import Ending, Lease, Quota
 from fairlead.errors import ConfigError, IllegalMove
 from fairlead.telemetry.events import CancelAsked, Event, JobEnded
 from fairlead.worker import cancelling

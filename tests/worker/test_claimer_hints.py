@@ -5,8 +5,8 @@ from collections.abc import Collection, Sequence
 import pytest
 
 import fairlead
-from fairlead.core.controls import Changed
-from fairlead.core.model import ActiveLane, Claim, Lease, Quota
+from fairlead.core.jobs.model import ActiveLane, Claim, Lease, Quota
+from fairlead.core.protection.controls import Changed
 from fairlead.operate.audit import Operator
 from fairlead.operate.pauses import pause
 from fairlead.worker import claimer as claiming

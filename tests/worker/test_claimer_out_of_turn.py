@@ -6,7 +6,7 @@ import psycopg
 import pytest
 
 import fairlead
-from fairlead.core.model import ActiveLane, Claim, Lane, Lease, Priority, Quota
+from fairlead.core.jobs.model import ActiveLane, Claim, Lane, Lease, Priority, Quota
 from fairlead.errors import StoreUnavailable
 from fairlead.worker import claimer as claiming
 from fairlead.worker import recent

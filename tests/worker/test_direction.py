@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 import pytest
 
 from fairlead import App, State
-from fairlead.core.workers import reserved
+from fairlead.core.jobs.workers import reserved
 from fairlead.errors import WorkerNotFound
 from fairlead.operate.audit import Operator
 from fairlead.operate.workers import Direction, direct

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import fairlead
-from fairlead.core.model import Quota
+from fairlead.core.jobs.model import Quota
 from fairlead.handlers import effects
 from tests.contract.making import done, new_lease
 

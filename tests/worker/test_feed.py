@@ -6,8 +6,8 @@ from collections.abc import Collection, Iterable
 import pytest
 
 import fairlead
-from fairlead.core.fairshare import FairQueue, Grant
-from fairlead.core.model import ActiveLane
+from fairlead.core.fairness.queue import FairQueue, Grant
+from fairlead.core.jobs.model import ActiveLane
 from tests.worker.support import until
 
 

@@ -9,8 +9,8 @@ from collections.abc import AsyncIterator, Callable
 import pytest
 
 import fairlead
-from fairlead.core.failure import FailureClass
-from fairlead.core.model import Ending
+from fairlead.core.jobs.failure import FailureClass
+from fairlead.core.jobs.model import Ending
 from fairlead.telemetry.events import Event, ThreadLost
 from fairlead.worker import running
 

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 import fairlead
-from fairlead.core.model import Claim, JobRecord, Lane, Lease, Priority
-from fairlead.core.progress import Report, RunReport
-from fairlead.core.states import State
+from fairlead.core.jobs.model import Claim, JobRecord, Lane, Lease, Priority
+from fairlead.core.jobs.progress import ProgressReport, RunReport
+from fairlead.core.jobs.states import State
 from fairlead.errors import LeaseLost, StoreUnavailable
 from fairlead.handlers.context import Context
 from fairlead.testing import drain
@@ -166,8 +166,8 @@ async def test_a_run_that_is_over_is_told_so() -> None:
 async def test_many_reports_of_many_runs_are_one_write() -> None:
     book, store = booked()
     for number in range(100):
-        book.report(claimed("a"), Report(number / 100))
-        book.report(claimed("b"), Report(number / 200))
+        book.report(claimed("a"), ProgressReport(number / 100))
+        book.report(claimed("b"), ProgressReport(number / 200))
     sending = asyncio.create_task(book.run())
     await until(lambda: bool(store.heard), "the write")
     sending.cancel()
@@ -177,11 +177,11 @@ async def test_many_reports_of_many_runs_are_one_write() -> None:
 async def test_the_last_word_of_a_run_comes_after_what_is_on_its_way_and_of_no_other_run() -> None:
     book, store = booked()
     store.may.clear()
-    book.report(claimed("a"), Report(0.1))
+    book.report(claimed("a"), ProgressReport(0.1))
     sending = asyncio.create_task(book.run())
     await until(lambda: bool(book._sending), "the first write")
-    book.report(claimed("a"), Report(0.2))
-    book.report(claimed("b"), Report(0.3))
+    book.report(claimed("a"), ProgressReport(0.2))
+    book.report(claimed("b"), ProgressReport(0.3))
     ending = asyncio.create_task(book.last_words([("a", 1)]))
     store.may.set()
     await ending
@@ -193,10 +193,10 @@ async def test_the_last_word_of_a_run_comes_after_what_is_on_its_way_and_of_no_o
 async def test_what_the_store_did_not_take_is_told_again_unless_there_is_newer() -> None:
     book, store = booked()
     store.away = True
-    book.report(claimed("a"), Report(0.1))
-    book.report(claimed("b"), Report(0.1))
+    book.report(claimed("a"), ProgressReport(0.1))
+    book.report(claimed("b"), ProgressReport(0.1))
     await book._send([("a", 1), ("b", 1)])
-    book.report(claimed("b"), Report(0.2))
+    book.report(claimed("b"), ProgressReport(0.2))
     store.away = False
     sending = asyncio.create_task(book.run())
     await until(lambda: bool(store.heard), "the write")
@@ -207,7 +207,7 @@ async def test_what_the_store_did_not_take_is_told_again_unless_there_is_newer()
 async def test_a_store_that_is_away_does_not_keep_runs_from_ending() -> None:
     book, store = booked()
     store.away = True
-    book.report(claimed("a"), Report(0.1))
+    book.report(claimed("a"), ProgressReport(0.1))
     await book.last_words([("a", 1)])
     assert not book.is_busy
 

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 import fairlead
-from fairlead.core.model import JobFilter
-from fairlead.core.states import State
+from fairlead.core.jobs.model import JobFilter
+from fairlead.core.jobs.states import State
 from fairlead.errors import ConfigError, UnknownType
 from fairlead.operate.audit import Operator
 from fairlead.operate.dead_letters import replay_many

@@ -6,8 +6,8 @@ from typing import cast
 
 import pytest
 
-from fairlead.core.model import Ending, Hold, Settlement
-from fairlead.core.states import State
+from fairlead.core.jobs.model import Ending, Hold, Settlement
+from fairlead.core.jobs.states import State
 from fairlead.ports.store import Store
 from fairlead.telemetry.events import Telemetry
 from fairlead.worker import settler as settling

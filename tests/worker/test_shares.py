@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 import fairlead
-from fairlead.core.tenancy import Tenant
+from fairlead.core.fairness.tenancy import Tenant
 from fairlead.operate.audit import Operator
 from fairlead.operate.pools import set_pool
 from fairlead.operate.tenants import set_tenant

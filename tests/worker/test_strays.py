@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 import fairlead
-from fairlead.core.model import Claim, Lease
+from fairlead.core.jobs.model import Claim, Lease
 from fairlead.errors import StoreUnavailable
 from fairlead.ports.limits import LimitedClaims
 from fairlead.ports.store import Store

@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 
 import fairlead
-from fairlead.core.controls import Control, Controls
-from fairlead.core.pools import POOL
-from fairlead.core.states import State
+from fairlead.core.jobs.pools import POOL
+from fairlead.core.jobs.states import State
+from fairlead.core.protection.controls import Control, Controls
 from fairlead.handlers.spec import HandlerSpec, declare
 from fairlead.operate.audit import Operator
 from fairlead.operate.pools import set_pool

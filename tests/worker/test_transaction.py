@@ -11,7 +11,7 @@ import pytest
 from psycopg.rows import dict_row
 
 import fairlead
-from fairlead.core.model import Ending, Quota
+from fairlead.core.jobs.model import Ending, Quota
 from fairlead.stores.postgres import transactions
 from tests.contract.making import ended, failed, new_lease
 

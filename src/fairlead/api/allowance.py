@@ -7,8 +7,8 @@ fields of draft-ietf-httpapi-ratelimit-headers.
 from math import ceil
 
 from fairlead.api.problems import Problem
-from fairlead.core.apikey import ApiKey
-from fairlead.core.buckets import Flow
+from fairlead.core.protection.token_bucket import Flow
+from fairlead.core.web.api_keys import ApiKey
 from fairlead.operate.request_rates import Meter, Reading
 
 BURST_SECONDS = 2.0

@@ -18,7 +18,7 @@ from starlette.types import Receive, Scope, Send
 
 from fairlead.api.caller import Caller, Needs
 from fairlead.api.problems import Problem, problem_of
-from fairlead.core.answers import Answer, Reservation, Verdict, judge
+from fairlead.core.web.stored_responses import RepeatedRequest, Reservation, StoredResponse, judge
 from fairlead.errors import FairleadError
 
 LOCK = 60.0
@@ -207,13 +207,13 @@ async def _digest(request: Request) -> str:
     return sha256(asked + await request.body()).hexdigest()
 
 
-def _repeat(earlier: Answer, digest: str) -> Response:
+def _repeat(earlier: StoredResponse, digest: str) -> Response:
     verdict = judge(earlier, digest)
-    if verdict is Verdict.MISUSE:
+    if verdict is RepeatedRequest.MISUSE:
         raise Problem(
             422, "IDEMPOTENCY_KEY_REUSED", "this Idempotency-Key was used for another request; take a new one"
         )
-    if verdict is Verdict.CONFLICT:
+    if verdict is RepeatedRequest.CONFLICT:
         detail = "the first request with this Idempotency-Key is still being worked on; try again soon"
         raise Problem(409, "IDEMPOTENCY_IN_PROGRESS", detail, {"Retry-After": "1"})
     headers = {**json.loads(earlier.headers or "{}"), "Idempotency-Replayed": "true"}

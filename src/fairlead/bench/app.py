@@ -10,10 +10,10 @@ from fairlead.app import App
 from fairlead.bench.counters import count_one
 from fairlead.client.client import build_jobs, template_of
 from fairlead.client.handler import Handler
-from fairlead.core.breaker import Breaker
-from fairlead.core.model import NewJob
-from fairlead.core.quarantine import Quarantine
-from fairlead.core.retry import Retry
+from fairlead.core.jobs.model import NewJob
+from fairlead.core.jobs.retry import Retry
+from fairlead.core.protection.breaker import Breaker
+from fairlead.core.protection.quarantine import Quarantine
 from fairlead.handlers.options import Options
 
 TYPES_VARIABLE = "FAIRLEAD_BENCH_TYPES"

@@ -13,10 +13,10 @@ from fairlead.bench.database import Database, open_database
 from fairlead.bench.place import Place, fresh
 from fairlead.bench.report import Report, describe
 from fairlead.bench.workers import running_workers
-from fairlead.core.controls import Change
 from fairlead.core.durations import words
-from fairlead.core.entitlement import entitled, jain
-from fairlead.core.tenancy import TENANT, Tenant
+from fairlead.core.fairness.entitlement import entitled, jain
+from fairlead.core.fairness.tenancy import TENANT, Tenant
+from fairlead.core.protection.controls import Change
 from fairlead.ports.store import Store
 
 WARM_UP = 5.0

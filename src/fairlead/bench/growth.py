@@ -16,8 +16,8 @@ from fairlead.bench.place import Place, fresh
 from fairlead.bench.report import Report, describe
 from fairlead.bench.supply import BATCH as SUBMITTED
 from fairlead.bench.supply import Mix
-from fairlead.core.model import Lane
-from fairlead.core.settle import succeed
+from fairlead.core.jobs.model import Lane
+from fairlead.core.jobs.settle import succeed
 from fairlead.handlers.options import Options
 from fairlead.operate.audit import Operator, whoami
 from fairlead.operate.limits import set_limit

@@ -13,7 +13,7 @@ from fairlead.bench.supply import Mix
 from fairlead.bench.workers import running_workers
 from fairlead.client.client import build_jobs, template_of
 from fairlead.client.handler import Handler
-from fairlead.core.model import Lane
+from fairlead.core.jobs.model import Lane
 from fairlead.handlers.options import Options
 
 SETTLE_DOWN = 1.0

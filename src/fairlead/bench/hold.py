@@ -11,9 +11,9 @@ import psycopg
 from fairlead.bench.app import BenchApp
 from fairlead.bench.database import postgres_query
 from fairlead.bench.supply import Mix
-from fairlead.core.model import Ending, Outcome
-from fairlead.core.retry import Retry
-from fairlead.core.settle import settle
+from fairlead.core.jobs.model import Ending, Outcome
+from fairlead.core.jobs.retry import Retry
+from fairlead.core.jobs.settle import settle
 from fairlead.stores.postgres.connection import conninfo
 from fairlead.worker.claimer import Claimer
 

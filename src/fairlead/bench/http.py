@@ -15,7 +15,7 @@ from fairlead.bench.place import Place, fresh
 from fairlead.bench.report import Report, describe, percentiles
 from fairlead.bench.supply import Mix
 from fairlead.bench.workers import APP
-from fairlead.core.apikey import MOST_RATE, Grant
+from fairlead.core.web.api_keys import MOST_RATE, Grant
 from fairlead.errors import StoreUnavailable
 from fairlead.operate.api_keys import create_key
 from fairlead.operate.audit import Operator

@@ -13,7 +13,7 @@ from fairlead.bench.place import Place, fresh
 from fairlead.bench.report import Report, describe, percentiles
 from fairlead.bench.workers import running_workers
 from fairlead.client.client import build_jobs, template_of
-from fairlead.core.model import NewJob
+from fairlead.core.jobs.model import NewJob
 from fairlead.handlers.options import Options
 
 AHEAD = 2.0

@@ -14,9 +14,9 @@ from fairlead.bench.app import BenchApp
 from fairlead.bench.report import Report, machine
 from fairlead.bench.supply import Mix
 from fairlead.client.client import template_of
-from fairlead.core.ids import make_ids
-from fairlead.core.model import Claim, Lease, NewJob, Settlement
-from fairlead.core.settle import succeed
+from fairlead.core.jobs.ids import make_ids
+from fairlead.core.jobs.model import Claim, Lease, NewJob, Settlement
+from fairlead.core.jobs.settle import succeed
 from fairlead.handlers.options import Options, new_jobs
 from fairlead.handlers.spec import HandlerSpec
 from fairlead.stores import rows

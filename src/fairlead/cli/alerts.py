@@ -3,7 +3,7 @@
 from fairlead.cli.breakers import on_store
 from fairlead.cli.loading import Database, Json
 from fairlead.cli.output import cell, plain, show, show_json, table
-from fairlead.core.verdict import Level
+from fairlead.core.insight.diagnosis import Level
 from fairlead.operate.system_status import health_document, system_status
 
 

@@ -9,8 +9,8 @@ import typer
 from fairlead.cli.filters import Actor, Reason, operator
 from fairlead.cli.loading import Database, Json, opened, settings_for
 from fairlead.cli.output import cell, plain, show, show_json, table
-from fairlead.core.admission import Action, overload
 from fairlead.core.durations import words
+from fairlead.core.protection.backpressure import Action, overload
 from fairlead.operate import backpressure
 from fairlead.operate.backpressure import Bounds
 from fairlead.ports.store import Store

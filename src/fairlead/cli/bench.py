@@ -12,7 +12,7 @@ from rich.text import Text
 from fairlead.cli import output
 from fairlead.cli.loading import Json
 from fairlead.core.durations import seconds as duration
-from fairlead.core.tenancy import LEAST_WEIGHT, MOST_WEIGHT
+from fairlead.core.fairness.tenancy import LEAST_WEIGHT, MOST_WEIGHT
 
 if TYPE_CHECKING:
     from fairlead.bench.place import Place

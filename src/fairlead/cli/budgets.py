@@ -10,9 +10,9 @@ from fairlead.cli.enqueue import parse_duration
 from fairlead.cli.filters import Actor, Reason, operator
 from fairlead.cli.loading import Database, Json
 from fairlead.cli.output import cell, plain, show, show_json, table
-from fairlead.core import budget
-from fairlead.core.budget import RetryBudget
 from fairlead.core.durations import words
+from fairlead.core.protection import retry_budget as budget
+from fairlead.core.protection.retry_budget import RetryBudget
 from fairlead.operate import retry_budgets
 from fairlead.operate.retry_budgets import BudgetStatus
 

@@ -24,9 +24,9 @@ from fairlead.cli.filters import (
 from fairlead.cli.loading import Database, Json, opened, settings_for
 from fairlead.cli.output import COLOURS, progress, show, show_json, state_cell
 from fairlead.config import Settings
-from fairlead.core.cancel import GRACE
-from fairlead.core.model import JobFilter
-from fairlead.core.states import State
+from fairlead.core.jobs.cancel import GRACE
+from fairlead.core.jobs.model import JobFilter
+from fairlead.core.jobs.states import State
 from fairlead.operate import cancel_jobs as cancel
 from fairlead.operate.audit import Operator
 

@@ -27,11 +27,11 @@ from fairlead.cli.output import (
 )
 from fairlead.config import Settings
 from fairlead.core.durations import words
-from fairlead.core.ids import is_id
-from fairlead.core.model import ErrorInfo, JobFilter, JobRecord, Page
-from fairlead.core.progress import Progress
-from fairlead.core.states import State
-from fairlead.core.timeline import Moment
+from fairlead.core.insight.timeline import Moment
+from fairlead.core.jobs.ids import is_id
+from fairlead.core.jobs.model import ErrorInfo, JobFilter, JobRecord, Page
+from fairlead.core.jobs.progress import Progress
+from fairlead.core.jobs.states import State
 from fairlead.errors import JobNotFound
 from fairlead.operate import dead_letters
 from fairlead.operate.dead_letters import DeadLetter

@@ -12,7 +12,7 @@ from fairlead.cli.output import show, show_json
 from fairlead.client.client import Client
 from fairlead.client.job import Job, jobs_in_hand
 from fairlead.config import Settings
-from fairlead.core.retry import Retry
+from fairlead.core.jobs.retry import Retry
 from fairlead.errors import FairleadError, PayloadError
 from fairlead.handlers.options import Options
 from fairlead.handlers.spec import HandlerSpec

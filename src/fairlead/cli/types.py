@@ -11,8 +11,8 @@ from fairlead.cli.loading import Database, Json, opened, settings_for
 from fairlead.cli.output import cell, json_moment, moment, plain, show, show_json, table
 from fairlead.cli.retry_preview import TypeName, document_of, show_terms
 from fairlead.core.durations import words
-from fairlead.core.runtimes import Bar
-from fairlead.core.waits import Spread
+from fairlead.core.fairness.run_times import Bar
+from fairlead.core.insight.wait_times import Spread
 from fairlead.operate.job_types import TypeEvent, TypeLook, TypeView, type_looks, type_view
 from fairlead.operate.submit import registered_type
 from fairlead.operate.wait_times import HOUR, WaitView, spread_document, waits_document

@@ -14,7 +14,8 @@ import time
 from collections import Counter, deque
 from collections.abc import Mapping, Sequence
 
-from fairlead.core.admission import (
+from fairlead.core.jobs.model import NewJob
+from fairlead.core.protection.backpressure import (
     ALL,
     DEFERRED,
     KINDS,
@@ -28,9 +29,8 @@ from fairlead.core.admission import (
     refuse_by_overload,
     refuse_by_rate,
 )
-from fairlead.core.buckets import Bucket, Flow, left, take, wait
-from fairlead.core.controls import Changed, Controls
-from fairlead.core.model import NewJob
+from fairlead.core.protection.controls import Changed, Controls
+from fairlead.core.protection.token_bucket import Bucket, Flow, left, take, wait
 from fairlead.errors import Refused, StoreError
 from fairlead.ports.limits import Backlog
 from fairlead.ports.store import Store

@@ -2,7 +2,7 @@
 
 import time
 
-from fairlead.core.callback import EVERYONE, nearest
+from fairlead.core.web.callbacks import EVERYONE, nearest
 from fairlead.errors import UnknownCallback
 from fairlead.ports.store import Store
 

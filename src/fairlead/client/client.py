@@ -16,14 +16,14 @@ from fairlead.client.job import Job, jobs_in_hand
 from fairlead.client.places import Places
 from fairlead.client.wakeups import Waker
 from fairlead.config import Settings
-from fairlead.core.admission import with_shed
-from fairlead.core.explain import Explanation
-from fairlead.core.ids import is_id, make_ids
-from fairlead.core.model import AttemptRecord, Enqueued, JobFilter, JobRecord, Lane, NewJob, Page
+from fairlead.core.insight.explain import Explanation
+from fairlead.core.insight.timeline import Moment, timeline
+from fairlead.core.jobs.idempotency import check_key
+from fairlead.core.jobs.ids import is_id, make_ids
+from fairlead.core.jobs.model import AttemptRecord, Enqueued, JobFilter, JobRecord, Lane, NewJob, Page
+from fairlead.core.jobs.states import FINAL
 from fairlead.core.plain import PlainBatch
-from fairlead.core.states import FINAL
-from fairlead.core.timeline import Moment, timeline
-from fairlead.core.unique import check_key
+from fairlead.core.protection.backpressure import with_shed
 from fairlead.errors import JobNotDone, JobNotFound
 from fairlead.handlers.options import Options, Template, new_jobs, template
 from fairlead.handlers.spec import HandlerSpec

@@ -13,7 +13,7 @@ from fairlead.client.blocking import Bridge
 from fairlead.client.gather import PATIENCE, Gatherer, hints
 from fairlead.client.places import Places
 from fairlead.client.wakeups import Waker
-from fairlead.core.model import Enqueued, NewJob
+from fairlead.core.jobs.model import Enqueued, NewJob
 from fairlead.errors import StoreUnavailable
 from fairlead.ports.blocking import BlockingStore
 

@@ -17,9 +17,9 @@ from functools import partial
 from typing import Any, TypeVar
 
 from fairlead.client.wakeups import Waker
-from fairlead.core.model import Enqueued, NewJob
+from fairlead.core.jobs.model import Enqueued, NewJob
+from fairlead.core.jobs.states import READY, SCHEDULED
 from fairlead.core.plain import PlainBatch
-from fairlead.core.states import READY, SCHEDULED
 from fairlead.errors import FairleadError, StoreUnavailable
 from fairlead.ports.store import SCHEDULED_HINT, Store
 

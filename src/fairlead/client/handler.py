@@ -12,7 +12,7 @@ from fairlead.client.gather import BATCH
 from fairlead.client.job import Job, jobs_in_hand
 from fairlead.client.places import Places
 from fairlead.config import Settings
-from fairlead.core.model import Enqueued, NewJob
+from fairlead.core.jobs.model import Enqueued, NewJob
 from fairlead.errors import ConfigError
 from fairlead.handlers.options import Options, Template
 from fairlead.handlers.spec import HandlerSpec

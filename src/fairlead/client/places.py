@@ -7,8 +7,8 @@ import asyncio
 import contextlib
 import time
 
-from fairlead.core.controls import Controls
-from fairlead.core.pools import PLACE, Pools
+from fairlead.core.jobs.pools import PLACE, Pools
+from fairlead.core.protection.controls import Controls
 from fairlead.errors import StoreError
 from fairlead.handlers.spec import HandlerSpec
 from fairlead.ports.store import Store

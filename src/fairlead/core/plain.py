@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from fairlead.core.model import Lane, NewJob
+from fairlead.core.jobs.model import Lane, NewJob
 
 
 class PlainBatch(NamedTuple):

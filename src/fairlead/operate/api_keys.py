@@ -4,7 +4,8 @@ import secrets
 from collections.abc import AsyncIterator, Iterable
 from typing import NamedTuple
 
-from fairlead.core.apikey import (
+from fairlead.core.names import check_name
+from fairlead.core.web.api_keys import (
     ApiKey,
     NewKey,
     check_key_name,
@@ -14,7 +15,6 @@ from fairlead.core.apikey import (
     make_text,
     parse_grants,
 )
-from fairlead.core.names import check_name
 from fairlead.errors import ConfigError, KeyNotFound
 from fairlead.operate.audit import Operator
 from fairlead.ports.store import Store

@@ -6,7 +6,7 @@ import socket
 from dataclasses import dataclass
 from typing import Any
 
-from fairlead.core.audit import AuditEntry, AuditHead, AuditNote, Flaw, check, check_beginning
+from fairlead.core.insight.audit import AuditEntry, AuditHead, AuditNote, Flaw, check, check_beginning
 from fairlead.errors import ConfigError
 from fairlead.ports.store import Store
 

@@ -3,7 +3,8 @@
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from fairlead.core.admission import (
+from fairlead.core.fairness.tenancy import TIERS
+from fairlead.core.protection.backpressure import (
     DEPTH,
     OVERLOAD,
     POLICY,
@@ -15,8 +16,7 @@ from fairlead.core.admission import (
     flows,
     rule_name,
 )
-from fairlead.core.buckets import flow
-from fairlead.core.tenancy import TIERS
+from fairlead.core.protection.token_bucket import flow
 from fairlead.errors import ConfigError
 from fairlead.operate.audit import Operator
 from fairlead.operate.settings import Expected, change_control, read_controls, removal

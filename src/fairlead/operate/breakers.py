@@ -4,11 +4,11 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from fairlead.core.breaker import BREAKER, Breaker, Tripped, opened_by_hand, tripped
-from fairlead.core.controls import Change, Controls
-from fairlead.core.health import DEPENDENCY, TYPE, Sums, breakers_of, subject
-from fairlead.core.model import JobType, instant
+from fairlead.core.jobs.model import JobType, instant
 from fairlead.core.names import check_name
+from fairlead.core.protection.breaker import BREAKER, Breaker, Tripped, opened_by_hand, tripped
+from fairlead.core.protection.controls import Change, Controls
+from fairlead.core.protection.run_counts import DEPENDENCY, TYPE, Sums, breakers_of, subject
 from fairlead.core.stored import restored
 from fairlead.errors import NotSet
 from fairlead.operate.audit import Operator

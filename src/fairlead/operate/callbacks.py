@@ -8,7 +8,10 @@ from typing import Any, NamedTuple
 
 from pydantic_core import from_json
 
-from fairlead.core.callback import (
+from fairlead.core.jobs.ids import is_id, make_ids
+from fairlead.core.jobs.model import NewJob
+from fairlead.core.names import check_name
+from fairlead.core.web.callbacks import (
     EVERYONE,
     MOST_ENDPOINTS,
     OVERLAP,
@@ -24,11 +27,8 @@ from fairlead.core.callback import (
     parse_events,
     rotated,
 )
-from fairlead.core.egress import EgressRules, target_of
-from fairlead.core.ids import is_id, make_ids
-from fairlead.core.model import NewJob
-from fairlead.core.names import check_name
-from fairlead.core.webhook import SECRET_BYTES, secret_of
+from fairlead.core.web.egress import EgressRules, target_of
+from fairlead.core.web.signatures import SECRET_BYTES, secret_of
 from fairlead.errors import CallbackNotFound, CallbackRefused
 from fairlead.operate.audit import Operator
 from fairlead.ports.store import Store

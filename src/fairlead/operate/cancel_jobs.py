@@ -10,14 +10,14 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from random import Random
 
-from fairlead.core.audit import AuditNote
-from fairlead.core.cancel import GRACE, Cancelled, cancel_error, demand, make_request, why_not
 from fairlead.core.durations import Duration
-from fairlead.core.failure import Policies
-from fairlead.core.ids import is_id
-from fairlead.core.model import CancelRequest, Ending, Held, JobFilter, Outcome
-from fairlead.core.settle import settle
-from fairlead.core.states import LIVE, PENDING, State
+from fairlead.core.insight.audit import AuditNote
+from fairlead.core.jobs.cancel import GRACE, Cancelled, cancel_error, demand, make_request, why_not
+from fairlead.core.jobs.failure import Policies
+from fairlead.core.jobs.ids import is_id
+from fairlead.core.jobs.model import CancelRequest, Ending, Held, JobFilter, Outcome
+from fairlead.core.jobs.settle import settle
+from fairlead.core.jobs.states import LIVE, PENDING, State
 from fairlead.errors import ConfigError, JobError, JobNotFound, StoreError, StoreUnavailable
 from fairlead.operate.audit import Operator
 from fairlead.operate.dead_letters import filter_document

@@ -7,11 +7,11 @@ from datetime import datetime
 from hashlib import sha256
 from typing import Any
 
-from fairlead.core.amend import WaitingChange, amend, hasten
-from fairlead.core.audit import AuditNote
-from fairlead.core.ids import is_id
-from fairlead.core.model import JobFilter, JobRecord, JobType, Priority
-from fairlead.core.states import State
+from fairlead.core.insight.audit import AuditNote
+from fairlead.core.jobs.changes import WaitingChange, amend, hasten
+from fairlead.core.jobs.ids import is_id
+from fairlead.core.jobs.model import JobFilter, JobRecord, JobType, Priority
+from fairlead.core.jobs.states import State
 from fairlead.errors import ConfigError, IllegalMove, JobNotFound
 from fairlead.handlers.limits import registered_marks
 from fairlead.handlers.options import seconds_at

@@ -7,14 +7,14 @@ from typing import Any
 
 from pydantic_core import to_json
 
-from fairlead.core import replay
-from fairlead.core.audit import AuditEntry, AuditNote
-from fairlead.core.ids import is_id
-from fairlead.core.model import AttemptRecord, DeadGroup, JobFilter, JobRecord, JobType, Page
-from fairlead.core.payload import check_payload
-from fairlead.core.replay import Refusal
-from fairlead.core.states import State
-from fairlead.core.timeline import Moment, timeline
+from fairlead.core.insight.audit import AuditEntry, AuditNote
+from fairlead.core.insight.timeline import Moment, timeline
+from fairlead.core.jobs import dead_letters as replay
+from fairlead.core.jobs.dead_letters import Refusal
+from fairlead.core.jobs.ids import is_id
+from fairlead.core.jobs.model import AttemptRecord, DeadGroup, JobFilter, JobRecord, JobType, Page
+from fairlead.core.jobs.payload import check_payload
+from fairlead.core.jobs.states import State
 from fairlead.errors import IllegalMove, JobError, JobNotFound, UnsafePayload
 from fairlead.handlers.limits import registered_marks
 from fairlead.operate.audit import Operator

@@ -6,13 +6,13 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
-from fairlead.core.admission import EACH, TENANT, rule_name
-from fairlead.core.callback import TYPE as DELIVERY
-from fairlead.core.callback import Endpoint
 from fairlead.core.durations import words
-from fairlead.core.model import WorkerRecord
-from fairlead.core.promotion import Due
-from fairlead.core.states import State
+from fairlead.core.jobs.model import WorkerRecord
+from fairlead.core.jobs.states import State
+from fairlead.core.protection.backpressure import EACH, TENANT, rule_name
+from fairlead.core.schedule.promotion import Due
+from fairlead.core.web.callbacks import TYPE as DELIVERY
+from fairlead.core.web.callbacks import Endpoint
 from fairlead.errors import FairleadError, SchemaMismatch
 from fairlead.operate.backpressure import Bounds, bounds
 from fairlead.ports.store import Leadership, Store

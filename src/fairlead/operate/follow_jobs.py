@@ -11,8 +11,8 @@ from collections import Counter
 from collections.abc import AsyncGenerator, Callable, Iterator
 from math import ceil
 
-from fairlead.core.model import JobRecord
-from fairlead.core.states import FINAL
+from fairlead.core.jobs.model import JobRecord
+from fairlead.core.jobs.states import FINAL
 from fairlead.errors import StoreError, TooManyFollowers
 from fairlead.ports.store import Store
 

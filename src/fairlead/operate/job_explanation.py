@@ -4,15 +4,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from fairlead.core.buckets import left
-from fairlead.core.controls import Controls
-from fairlead.core.explain import MOST_AHEAD, Explanation, Facts, expected_start, explain
-from fairlead.core.health import breakers_of
-from fairlead.core.hindrance import BudgetFacts, LimitFacts, Runs, ShareFacts, place
-from fairlead.core.limits import Rules, usage
-from fairlead.core.model import ActiveLane, JobRecord, JobType, Lane, WorkerRecord
-from fairlead.core.states import State
-from fairlead.core.tenancy import Tenants
+from fairlead.core.fairness.tenancy import Tenants
+from fairlead.core.insight.explain import MOST_AHEAD, Explanation, Facts, expected_start, explain
+from fairlead.core.insight.wait_reasons import BudgetFacts, LimitFacts, Runs, ShareFacts, place
+from fairlead.core.jobs.model import ActiveLane, JobRecord, JobType, Lane, WorkerRecord
+from fairlead.core.jobs.states import State
+from fairlead.core.protection.controls import Controls
+from fairlead.core.protection.limits import Rules, usage
+from fairlead.core.protection.run_counts import breakers_of
+from fairlead.core.protection.token_bucket import left
 from fairlead.operate.cache import Cached
 from fairlead.operate.limits import declared
 from fairlead.operate.retry_budgets import show_budget

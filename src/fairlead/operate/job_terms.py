@@ -2,10 +2,9 @@
 
 from typing import NamedTuple
 
-from fairlead.core.failure import Policies
-from fairlead.core.model import JobRecord, JobType
-from fairlead.core.pools import Pool, Pools
-from fairlead.core.terms import TypeTerms, terms_in
+from fairlead.core.jobs.failure import Policies
+from fairlead.core.jobs.model import JobRecord, JobType
+from fairlead.core.jobs.pools import Pool, Pools, TypeTerms, terms_in
 from fairlead.handlers.options import overridden
 from fairlead.operate.submit import placed, policies_of, pools_of
 from fairlead.ports.store import Store

@@ -9,12 +9,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from fairlead.core.audit import AuditEntry
-from fairlead.core.model import JobType, instant
-from fairlead.core.pools import Pools
-from fairlead.core.runtimes import Bar, histogram
-from fairlead.core.terms import TypeTerms
-from fairlead.core.waits import Spread, merged, spread
+from fairlead.core.fairness.run_times import Bar, histogram
+from fairlead.core.insight.audit import AuditEntry
+from fairlead.core.insight.wait_times import Spread, merged, spread
+from fairlead.core.jobs.model import JobType, instant
+from fairlead.core.jobs.pools import Pools, TypeTerms
 from fairlead.operate.job_terms import new_terms
 from fairlead.operate.submit import placed, pools_of
 from fairlead.ports.store import Store

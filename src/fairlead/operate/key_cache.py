@@ -9,7 +9,7 @@ import asyncio
 import time
 from collections.abc import Callable
 
-from fairlead.core.apikey import ApiKey, fits, key_id_of
+from fairlead.core.web.api_keys import ApiKey, fits, key_id_of
 from fairlead.ports.store import Store
 
 FRESH = 1.0

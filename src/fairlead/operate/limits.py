@@ -3,10 +3,10 @@
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from fairlead.core.buckets import left
-from fairlead.core.controls import Controls
-from fairlead.core.limits import LIMIT, Bound, Rules, bound, limit_name, stored_bound, usage
-from fairlead.core.model import JobType
+from fairlead.core.jobs.model import JobType
+from fairlead.core.protection.controls import Controls
+from fairlead.core.protection.limits import LIMIT, Bound, Rules, bound, limit_name, stored_bound, usage
+from fairlead.core.protection.token_bucket import left
 from fairlead.errors import ConfigError, NotSet
 from fairlead.operate.audit import Operator
 from fairlead.operate.settings import Expected, change_control, read_controls, removal, version_of

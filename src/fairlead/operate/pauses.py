@@ -3,9 +3,9 @@
 from datetime import UTC, datetime
 from typing import NamedTuple
 
-from fairlead.core.controls import Change, Controls
-from fairlead.core.gates import PAUSE, pause_name
 from fairlead.core.names import check_name
+from fairlead.core.protection.controls import Change, Controls
+from fairlead.core.protection.gates import PAUSE, pause_name
 from fairlead.operate.audit import Operator
 from fairlead.operate.settings import change_control, removal
 from fairlead.ports.store import CONTROLS_HINT, Store

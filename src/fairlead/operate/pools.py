@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from typing import Any
 
-from fairlead.core.controls import Controls
+from fairlead.core.jobs.pools import BUILT_IN, PLACE, POOL, Pool, Pools
 from fairlead.core.names import check_name
-from fairlead.core.pools import BUILT_IN, PLACE, POOL, Pool, Pools
+from fairlead.core.protection.controls import Controls
 from fairlead.operate.audit import Operator
 from fairlead.operate.settings import Expected, change_control, read_controls, removal, version_of
 from fairlead.ports.store import Store

@@ -3,11 +3,11 @@
 from datetime import datetime
 from typing import NamedTuple
 
-from fairlead.core.controls import Change, Control, Controls
-from fairlead.core.health import QUARANTINE, TYPE, subject
-from fairlead.core.model import instant
+from fairlead.core.jobs.model import instant
 from fairlead.core.names import check_name
-from fairlead.core.quarantine import KIND, Quarantine, attempts_of, entry
+from fairlead.core.protection.controls import Change, Control, Controls
+from fairlead.core.protection.quarantine import KIND, Quarantine, attempts_of, entry
+from fairlead.core.protection.run_counts import QUARANTINE, TYPE, subject
 from fairlead.errors import NotSet, UnknownType
 from fairlead.operate.audit import Operator
 from fairlead.ports.store import CONTROLS_HINT, Store

@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable
 from typing import NamedTuple
 
-from fairlead.core.buckets import Bucket, Flow, left
+from fairlead.core.protection.token_bucket import Bucket, Flow, left
 
 MOST_NAMES = 10_000
 

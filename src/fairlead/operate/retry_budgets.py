@@ -2,11 +2,11 @@
 
 from dataclasses import dataclass
 
-from fairlead.core.budget import KIND, RetryBudget, allowed
-from fairlead.core.controls import ABSENT, Controls
 from fairlead.core.durations import seconds
-from fairlead.core.health import TENANT, Sums
 from fairlead.core.names import check_name
+from fairlead.core.protection.controls import ABSENT, Controls
+from fairlead.core.protection.retry_budget import KIND, RetryBudget, allowed
+from fairlead.core.protection.run_counts import TENANT, Sums
 from fairlead.core.stored import restored
 from fairlead.operate.audit import Operator
 from fairlead.operate.settings import Expected, change_control, read_controls, removal, version_of

@@ -9,10 +9,10 @@ from functools import partial
 from typing import Any
 from uuid import uuid4
 
-from fairlead.core import recur
-from fairlead.core.model import JobType, NewJob
-from fairlead.core.recur import fires_of, reconcile
-from fairlead.core.schedule import (
+from fairlead.core.jobs.model import JobType, NewJob
+from fairlead.core.schedule import fires as recur
+from fairlead.core.schedule.fires import fires_of, reconcile
+from fairlead.core.schedule.schedules import (
     DueSchedule,
     FireRecord,
     Schedule,
@@ -22,7 +22,7 @@ from fairlead.core.schedule import (
     ScheduleWrite,
     record_of,
 )
-from fairlead.core.timing import timetable
+from fairlead.core.schedule.timing import timetable
 from fairlead.errors import ScheduleNotFound, ScheduleRefused, StoreUnavailable
 from fairlead.operate.audit import Operator
 from fairlead.operate.settings import Expected, require_expected

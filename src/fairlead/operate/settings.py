@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Container
 
-from fairlead.core.controls import ABSENT, Change, Control, Controls, Value
+from fairlead.core.protection.controls import ABSENT, Change, Control, Controls, Value
 from fairlead.errors import ChangedMeanwhile, NotSet, StoreUnavailable
 from fairlead.operate.audit import Operator
 from fairlead.ports.store import CONTROLS_HINT, Store

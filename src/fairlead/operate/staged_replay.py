@@ -6,9 +6,9 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from fairlead.core.model import JobFilter, JobRecord
-from fairlead.core.replay import TOLERANCE, Stage, stage_size, why_stop
-from fairlead.core.states import State
+from fairlead.core.jobs.dead_letters import TOLERANCE, Stage, stage_size, why_stop
+from fairlead.core.jobs.model import JobFilter, JobRecord
+from fairlead.core.jobs.states import State
 from fairlead.errors import JobError
 from fairlead.operate.audit import Operator
 from fairlead.operate.dead_letters import TARGET, filter_document, list_dead, revive_all

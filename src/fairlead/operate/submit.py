@@ -12,12 +12,12 @@ from pydantic_core import to_json
 from fairlead.client.client import Client
 from fairlead.client.job import Job, jobs_in_hand
 from fairlead.config import Settings
-from fairlead.core.controls import Controls
-from fairlead.core.failure import CHANGEABLE, Policies, policies
-from fairlead.core.model import JobType, NewJob
-from fairlead.core.payload import check_payload
-from fairlead.core.pools import Pools
-from fairlead.core.retry import Retry
+from fairlead.core.jobs.failure import CHANGEABLE, Policies, policies
+from fairlead.core.jobs.model import JobType, NewJob
+from fairlead.core.jobs.payload import check_payload
+from fairlead.core.jobs.pools import Pools
+from fairlead.core.jobs.retry import Retry
+from fairlead.core.protection.controls import Controls
 from fairlead.core.stored import restored
 from fairlead.errors import ConfigError, InvalidArguments, UnknownType, UnsafePayload
 from fairlead.handlers.limits import registered_marks

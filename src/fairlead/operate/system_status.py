@@ -7,11 +7,22 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from fairlead.core.health import DEPENDENCY
-from fairlead.core.model import WorkerRecord
-from fairlead.core.pools import Pool
-from fairlead.core.trends import WINDOW, Sample
-from fairlead.core.verdict import GUARDS, LATELY, PAUSES, Alert, Closed, Health, Look, PoolLook, verdict
+from fairlead.core.insight.diagnosis import (
+    GUARDS,
+    LATELY,
+    PAUSES,
+    WINDOW,
+    Alert,
+    Closed,
+    Health,
+    Look,
+    PoolLook,
+    Sample,
+    verdict,
+)
+from fairlead.core.jobs.model import WorkerRecord
+from fairlead.core.jobs.pools import Pool
+from fairlead.core.protection.run_counts import DEPENDENCY
 from fairlead.errors import StoreError
 from fairlead.operate.breakers import CLOSED, BreakerStatus, breakers
 from fairlead.operate.pauses import paused

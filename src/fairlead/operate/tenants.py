@@ -5,13 +5,13 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
-from fairlead.core.admission import Policy
-from fairlead.core.buckets import Flow
-from fairlead.core.budget import RetryBudget
-from fairlead.core.controls import ABSENT, Control, Controls
-from fairlead.core.ledger import Line, fairness
+from fairlead.core.fairness.ledger import Line, fairness
+from fairlead.core.fairness.tenancy import ANYONE, DEFAULT_TIER, TENANT, TIERS, Tenant, Tenants
 from fairlead.core.names import check_name
-from fairlead.core.tenancy import ANYONE, DEFAULT_TIER, TENANT, TIERS, Tenant, Tenants
+from fairlead.core.protection.backpressure import Policy
+from fairlead.core.protection.controls import ABSENT, Control, Controls
+from fairlead.core.protection.retry_budget import RetryBudget
+from fairlead.core.protection.token_bucket import Flow
 from fairlead.errors import ChangedMeanwhile, ConfigError
 from fairlead.operate.audit import Operator
 from fairlead.operate.retry_budgets import budget_of

@@ -3,8 +3,8 @@
 import time
 from collections.abc import Callable, Mapping
 
-from fairlead.core.model import JobRecord, JobType
-from fairlead.core.pools import Pools
+from fairlead.core.jobs.model import JobRecord, JobType
+from fairlead.core.jobs.pools import Pools
 from fairlead.operate.cache import Cached
 from fairlead.operate.job_terms import JobTerms, terms_of
 from fairlead.operate.submit import Registered, compiled, placed, pools_of, unknown_type

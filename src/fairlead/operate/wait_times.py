@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from fairlead.core.waits import Spread, WaitCount, by_minute, by_pool, spread_of
+from fairlead.core.insight.wait_times import Spread, WaitCount, by_minute, by_pool, spread_of
 from fairlead.ports.store import Store
 
 LATELY = 300.0

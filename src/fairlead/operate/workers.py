@@ -2,7 +2,7 @@
 
 from enum import StrEnum
 
-from fairlead.core.ids import is_id
+from fairlead.core.jobs.ids import is_id
 from fairlead.errors import WorkerNotFound
 from fairlead.operate.audit import Operator
 from fairlead.ports.store import WORKER_HINT, Store

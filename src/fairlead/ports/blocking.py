@@ -7,7 +7,7 @@ and keep every promise of the verbs that they stand for.
 from collections.abc import Collection, Iterable, Sequence
 from typing import Protocol
 
-from fairlead.core.model import Enqueued, NewJob
+from fairlead.core.jobs.model import Enqueued, NewJob
 
 
 class BlockingStore(Protocol):

@@ -8,8 +8,8 @@ if its run was lost meanwhile, since it did take place; but only in the log of t
 from collections.abc import Iterable
 from typing import Protocol
 
-from fairlead.core.audit import AuditNote
-from fairlead.core.callback import Delivered, Endpoint
+from fairlead.core.insight.audit import AuditNote
+from fairlead.core.web.callbacks import Delivered, Endpoint
 
 
 class CallbackStore(Protocol):

@@ -3,10 +3,10 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple, Protocol
 
-from fairlead.core.buckets import Bucket, Flow
-from fairlead.core.controls import Changed
-from fairlead.core.limits import Rules, Wanted
-from fairlead.core.model import Claim, Lane, Lease, NewJob
+from fairlead.core.jobs.model import Claim, Lane, Lease, NewJob
+from fairlead.core.protection.controls import Changed
+from fairlead.core.protection.limits import Rules, Wanted
+from fairlead.core.protection.token_bucket import Bucket, Flow
 
 
 class LimitedClaims(NamedTuple):

@@ -3,9 +3,9 @@
 from collections.abc import Mapping, Sequence
 from typing import Protocol
 
-from fairlead.core.answers import Answer, Reservation
-from fairlead.core.apikey import ApiKey, NewKey
-from fairlead.core.audit import AuditNote
+from fairlead.core.insight.audit import AuditNote
+from fairlead.core.web.api_keys import ApiKey, NewKey
+from fairlead.core.web.stored_responses import Reservation, StoredResponse
 
 
 class ServerRecords(Protocol):
@@ -26,7 +26,7 @@ class ServerRecords(Protocol):
     async def touch_keys(self, uses: Mapping[str, float]) -> None:
         """Keep when API keys were last used: so many seconds ago."""
 
-    async def reserve_answer(self, wanted: Reservation, lock: float, keep: float) -> Answer | None:
+    async def reserve_answer(self, wanted: Reservation, lock: float, keep: float) -> StoredResponse | None:
         """Reserve the answer to an HTTP request, unless it is reserved or there: then that one."""
 
     async def keep_answer(self, reserved: Reservation, status: int, headers: str, body: str) -> None:

@@ -9,12 +9,12 @@ ledger in the same manner.
 from collections.abc import Sequence
 from typing import NamedTuple, Protocol
 
+from fairlead.core.fairness.ledger import Delivery, Entry, Line, Unsettled
+from fairlead.core.fairness.run_times import RunCount
+from fairlead.core.fairness.share import Balance, Charge
 from fairlead.core.flush import Flush
-from fairlead.core.ledger import Delivery, Entry, Line, Unsettled
-from fairlead.core.model import Lane
-from fairlead.core.runtimes import RunCount
-from fairlead.core.share import Balance, Charge
-from fairlead.core.waits import WaitCount
+from fairlead.core.insight.wait_times import WaitCount
+from fairlead.core.jobs.model import Lane
 
 
 class Exchanged(NamedTuple):

@@ -66,14 +66,13 @@ Errors are those of fairlead.errors: StoreUnavailable is worth a retry, StoreRef
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
-from fairlead.core.amend import WaitingChange
-from fairlead.core.audit import AuditEntry, AuditHead, AuditNote
-from fairlead.core.cancel import Cancelled, Demand
-from fairlead.core.controls import Change, Changed, Control
 from fairlead.core.flush import Flush
-from fairlead.core.health import Count, Counted
-from fairlead.core.late import Late
-from fairlead.core.model import (
+from fairlead.core.insight.audit import AuditEntry, AuditHead, AuditNote
+from fairlead.core.jobs.cancel import Cancelled, Demand
+from fairlead.core.jobs.changes import WaitingChange
+from fairlead.core.jobs.dead_letters import Amendment, DeadHold, Revival, Revived
+from fairlead.core.jobs.expiry import Late
+from fairlead.core.jobs.model import (
     ActiveLane,
     AttemptRecord,
     CancelRequest,
@@ -93,11 +92,12 @@ from fairlead.core.model import (
     WorkerInfo,
     WorkerRecord,
 )
+from fairlead.core.jobs.states import State
 from fairlead.core.plain import PlainBatch
-from fairlead.core.promotion import Due, DueLane
-from fairlead.core.replay import Amendment, DeadHold, Revival, Revived
-from fairlead.core.schedule import DueSchedule, FirePlan, FireRecord, Schedule, ScheduleWrite
-from fairlead.core.states import State
+from fairlead.core.protection.controls import Change, Changed, Control
+from fairlead.core.protection.run_counts import Count, Counted
+from fairlead.core.schedule.promotion import Due, DueLane
+from fairlead.core.schedule.schedules import DueSchedule, FirePlan, FireRecord, Schedule, ScheduleWrite
 from fairlead.ports.blocking import BlockingStore
 from fairlead.ports.callbacks import CallbackStore
 from fairlead.ports.limits import Door, LimitedStore

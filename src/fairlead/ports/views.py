@@ -8,9 +8,9 @@ bucket, as the ledger is; a count that was told twice, or never, after a cut is 
 from collections.abc import Sequence
 from typing import Protocol
 
-from fairlead.core.audit import AuditEntry
-from fairlead.core.progress import RunReport
-from fairlead.core.waits import WaitCount
+from fairlead.core.insight.audit import AuditEntry
+from fairlead.core.insight.wait_times import WaitCount
+from fairlead.core.jobs.progress import RunReport
 
 
 class ViewStore(Protocol):

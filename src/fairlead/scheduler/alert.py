@@ -6,7 +6,7 @@ It runs under the leader, and remembers what it told: another leader tells what 
 import time
 from collections.abc import Callable
 
-from fairlead.core.standing import Standing
+from fairlead.core.insight.alerts import AlertState
 from fairlead.operate.system_status import system_status
 from fairlead.ports.store import Store
 from fairlead.telemetry.events import AlertCleared, AlertRaised, Telemetry
@@ -24,7 +24,7 @@ class Alerter:
         self._store = store
         self._telemetry = telemetry
         self._clock = clock
-        self._standing = Standing()
+        self._standing = AlertState()
 
     async def run_once(self) -> float:
         """Look once; returns the seconds until the next look, more where looking takes long."""

@@ -2,11 +2,11 @@
 
 from collections import defaultdict
 
-from fairlead.core.audit import AuditNote
-from fairlead.core.controls import ABSENT, Change, Controls
-from fairlead.core.model import JobType
-from fairlead.core.pools import PLACE, WINDOW, Move, Pools, classify
-from fairlead.core.runtimes import RunCount
+from fairlead.core.fairness.run_times import RunCount
+from fairlead.core.insight.audit import AuditNote
+from fairlead.core.jobs.model import JobType
+from fairlead.core.jobs.pools import PLACE, WINDOW, Move, Pools, classify
+from fairlead.core.protection.controls import ABSENT, Change, Controls
 from fairlead.ports.store import CONTROLS_HINT, Store
 from fairlead.telemetry.events import Telemetry, TypeMoved
 

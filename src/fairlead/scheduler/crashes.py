@@ -9,12 +9,12 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 from uuid import uuid4
 
-from fairlead.core.breaker import Breaker, opened, why_open
 from fairlead.core.durations import seconds
 from fairlead.core.flush import Flush
-from fairlead.core.health import QUARANTINE, TYPE, Count, subject
-from fairlead.core.model import Held
-from fairlead.core.quarantine import Quarantine
+from fairlead.core.jobs.model import Held
+from fairlead.core.protection.breaker import Breaker, opened, why_open
+from fairlead.core.protection.quarantine import Quarantine
+from fairlead.core.protection.run_counts import QUARANTINE, TYPE, Count, subject
 from fairlead.core.stored import restored
 from fairlead.ports.store import Store
 from fairlead.telemetry.events import Telemetry

@@ -12,7 +12,7 @@ adopted, once that name's lead is free.
 import contextlib
 from uuid import uuid4
 
-from fairlead.core.recur import Reconciled
+from fairlead.core.schedule.fires import Reconciled
 from fairlead.errors import StoreError
 from fairlead.handlers.spec import Registry
 from fairlead.operate.audit import Operator, whoami

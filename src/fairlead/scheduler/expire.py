@@ -6,10 +6,10 @@ the job that the submitter named for this case.
 
 from random import Random
 
-from fairlead.core.failure import Policies
-from fairlead.core.late import Late, late_error
-from fairlead.core.model import Ending, Outcome, Settlement
-from fairlead.core.settle import settle
+from fairlead.core.jobs.expiry import Late, late_error
+from fairlead.core.jobs.failure import Policies
+from fairlead.core.jobs.model import Ending, Outcome, Settlement
+from fairlead.core.jobs.settle import settle
 from fairlead.ports.store import EVERYONE, Store
 from fairlead.telemetry.events import LateExecution, Telemetry
 

@@ -3,14 +3,14 @@
 import time
 from collections.abc import Callable
 
-from fairlead.core.controls import Controls
-from fairlead.core.estimates import Estimates
-from fairlead.core.gates import why_closed
-from fairlead.core.health import breakers_of
-from fairlead.core.ledger import Backlog, settle
-from fairlead.core.model import Lane
-from fairlead.core.pools import Pools
-from fairlead.core.tenancy import Tenants
+from fairlead.core.fairness.estimates import Estimates
+from fairlead.core.fairness.ledger import Backlog, settle
+from fairlead.core.fairness.tenancy import Tenants
+from fairlead.core.jobs.model import Lane
+from fairlead.core.jobs.pools import Pools
+from fairlead.core.protection.controls import Controls
+from fairlead.core.protection.gates import why_closed
+from fairlead.core.protection.run_counts import breakers_of
 from fairlead.ports.shares import LaneDepth
 from fairlead.ports.store import Store
 

@@ -8,8 +8,8 @@ a million places behind), and each gets its part of what may be promoted; see co
 import time
 from collections.abc import Callable, Mapping, Sequence
 
-from fairlead.core.model import Quota
-from fairlead.core.promotion import Bucket, Due, DueLane, share_out, spend, tokens
+from fairlead.core.jobs.model import Quota
+from fairlead.core.schedule.promotion import Bucket, Due, DueLane, share_out, spend, tokens
 from fairlead.ports.store import Store
 from fairlead.telemetry.events import PromoterBehind, PromoterCaughtUp, Telemetry
 

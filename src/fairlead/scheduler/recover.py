@@ -3,10 +3,10 @@
 from collections.abc import Mapping, Sequence
 from random import Random
 
-from fairlead.core.failure import Policies
-from fairlead.core.model import Ending, Held, Outcome
-from fairlead.core.settle import settle
-from fairlead.core.states import State
+from fairlead.core.jobs.failure import Policies
+from fairlead.core.jobs.model import Ending, Held, Outcome
+from fairlead.core.jobs.settle import settle
+from fairlead.core.jobs.states import State
 from fairlead.operate.submit import policies_of
 from fairlead.ports.store import LIMITS_HINT, Store
 from fairlead.scheduler.crashes import Crashes

@@ -4,9 +4,9 @@ import asyncio
 from collections.abc import Sequence
 from functools import partial
 
-from fairlead.core.ids import make_ids
-from fairlead.core.recur import plan, postponed
-from fairlead.core.schedule import DueSchedule, Fire, FireOutcome, FirePlan
+from fairlead.core.jobs.ids import make_ids
+from fairlead.core.schedule.fires import plan, postponed
+from fairlead.core.schedule.schedules import DueSchedule, Fire, FireOutcome, FirePlan
 from fairlead.errors import ConfigError
 from fairlead.ports.store import Store
 from fairlead.telemetry.events import (

@@ -2,8 +2,8 @@
 
 import time
 
-from fairlead.core.admission import KINDS, TENANT, Policy, backlog_of
-from fairlead.core.controls import Controls
+from fairlead.core.protection.backpressure import KINDS, TENANT, Policy, backlog_of
+from fairlead.core.protection.controls import Controls
 from fairlead.ports.store import Store
 
 INTERVAL = 1.0

@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from fairlead.core.model import Lane
+from fairlead.core.jobs.model import Lane
 from fairlead.ports.limits import Backlog
 from fairlead.stores.enqueue import Ask, Step
 from fairlead.stores.lanes import KnownLanes

@@ -4,12 +4,12 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from fairlead.core.amend import WaitingChange
-from fairlead.core.answers import Answer, Reservation
-from fairlead.core.apikey import ApiKey, Grant, NewKey
-from fairlead.core.audit import AuditNote
-from fairlead.core.model import instant
+from fairlead.core.insight.audit import AuditNote
+from fairlead.core.jobs.changes import WaitingChange
+from fairlead.core.jobs.model import instant
 from fairlead.core.stored import words
+from fairlead.core.web.api_keys import ApiKey, Grant, NewKey
+from fairlead.core.web.stored_responses import Reservation, StoredResponse
 from fairlead.stores import rows
 from fairlead.stores.dead_letters import append_script
 from fairlead.stores.enqueue import Ask, Step
@@ -53,7 +53,7 @@ class ApiVerbs(Statements):
         """Keep when keys were last used: so many seconds ago."""
         await self._run_each("touch_keys", [{"id": key_id, "ago": ago} for key_id, ago in sorted(uses.items())])
 
-    async def reserve_answer(self, wanted: Reservation, lock: float, keep: float) -> Answer | None:
+    async def reserve_answer(self, wanted: Reservation, lock: float, keep: float) -> StoredResponse | None:
         """Reserve the answer for a request, unless it is reserved or there: then that one."""
         parameters = {"scope": wanted.scope, "key": wanted.key}
         taken = await self._run(
@@ -62,7 +62,7 @@ class ApiVerbs(Statements):
         if taken:
             return None
         found = await self._ask("read_answer", **parameters)
-        return Answer(*found[0]) if found else Answer(wanted.digest, None, None, None)
+        return StoredResponse(*found[0]) if found else StoredResponse(wanted.digest, None, None, None)
 
     async def keep_answer(self, reserved: Reservation, status: int, headers: str, body: str) -> None:
         """Keep the answer that was reserved, if it still is."""

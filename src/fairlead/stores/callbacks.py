@@ -4,10 +4,10 @@ import json
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from fairlead.core.audit import AuditNote
-from fairlead.core.callback import KEPT_DELIVERIES, CallbackEvent, Delivered, Endpoint, Secret
-from fairlead.core.model import instant
+from fairlead.core.insight.audit import AuditNote
+from fairlead.core.jobs.model import instant
 from fairlead.core.stored import words
+from fairlead.core.web.callbacks import KEPT_DELIVERIES, CallbackEvent, Delivered, Endpoint, Secret
 from fairlead.stores.dead_letters import append_script
 from fairlead.stores.enqueue import Ask
 from fairlead.stores.statements import Script, Statements

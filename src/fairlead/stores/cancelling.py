@@ -6,9 +6,9 @@ Jobs that wait are settled, wishes are stored with those that run, and the audit
 from collections.abc import Sequence
 from typing import Any
 
-from fairlead.core.audit import AuditNote
-from fairlead.core.cancel import Cancelled, Demand
-from fairlead.core.model import Settlement
+from fairlead.core.insight.audit import AuditNote
+from fairlead.core.jobs.cancel import Cancelled, Demand
+from fairlead.core.jobs.model import Settlement
 from fairlead.stores.dead_letters import append_script
 from fairlead.stores.enqueue import Settle, Step
 from fairlead.stores.statements import Script, Statements

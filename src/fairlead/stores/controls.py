@@ -8,8 +8,8 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from fairlead.core.audit import AuditNote
-from fairlead.core.controls import Change, Changed, Control, holds
+from fairlead.core.insight.audit import AuditNote
+from fairlead.core.protection.controls import Change, Changed, Control, holds
 from fairlead.stores.dead_letters import append_script
 from fairlead.stores.enqueue import Ask, Step
 from fairlead.stores.statements import Script, Statements

@@ -11,11 +11,11 @@ audit comes last: its lock is held for the shortest time.
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from fairlead.core.audit import AuditEntry, AuditHead, AuditNote, next_entry
-from fairlead.core.model import DeadGroup, JobFilter, Lane, NewJob, Scope, Unique
-from fairlead.core.replay import Amendment, DeadHold, Refusal, Revival, Revived
-from fairlead.core.states import State
-from fairlead.core.unique import split_repeats
+from fairlead.core.insight.audit import AuditEntry, AuditHead, AuditNote, next_entry
+from fairlead.core.jobs.dead_letters import Amendment, DeadHold, Refusal, Revival, Revived
+from fairlead.core.jobs.idempotency import split_repeats
+from fairlead.core.jobs.model import DeadGroup, JobFilter, Lane, NewJob, Scope, Unique
+from fairlead.core.jobs.states import State
 from fairlead.stores import rows
 from fairlead.stores.enqueue import Ask, Step, claim_keys
 from fairlead.stores.lanes import ensure_lanes

@@ -10,8 +10,8 @@ committed meanwhile, and is replaced only by a compare-and-swap on the job id ju
 from collections.abc import Generator, Iterable, Sequence
 from typing import Any, NamedTuple
 
-from fairlead.core.model import Enqueued, NewJob, Settlement, Unique
-from fairlead.core.unique import answers, split_repeats
+from fairlead.core.jobs.idempotency import answers, split_repeats
+from fairlead.core.jobs.model import Enqueued, NewJob, Settlement, Unique
 from fairlead.errors import StoreUnavailable
 
 ROUNDS = 5

@@ -6,10 +6,10 @@ An expired job may name a handler that is told, and every job may name a callbac
 from collections.abc import Generator, Iterable, Sequence
 from typing import Any
 
-from fairlead.core.callback import EVERYONE, EndedJob, delivery, endpoint_named, nearest, wants_callback
-from fairlead.core.late import ExpiredJob, follow_up
-from fairlead.core.model import NewJob
-from fairlead.core.states import State
+from fairlead.core.jobs.expiry import ExpiredJob, follow_up
+from fairlead.core.jobs.model import NewJob
+from fairlead.core.jobs.states import State
+from fairlead.core.web.callbacks import EVERYONE, EndedJob, delivery, endpoint_named, nearest, wants_callback
 from fairlead.stores import rows
 from fairlead.stores.callbacks import endpoint_of
 from fairlead.stores.enqueue import Ask, Step, job_row

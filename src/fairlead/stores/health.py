@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from fairlead.core.flush import Flush
-from fairlead.core.health import BUCKETS, Count, Counted, Sums
+from fairlead.core.protection.run_counts import BUCKETS, Count, Counted, Sums
 from fairlead.stores.enqueue import Step
 from fairlead.stores.flushes import is_new
 from fairlead.stores.statements import Script, Statements

@@ -8,7 +8,7 @@ import threading
 from collections.abc import Generator, Iterable
 from typing import Any
 
-from fairlead.core.model import Lane, NewJob
+from fairlead.core.jobs.model import Lane, NewJob
 from fairlead.stores import rows
 from fairlead.stores.enqueue import Step
 

@@ -13,9 +13,9 @@ import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, TypeVar
 
-from fairlead.core.buckets import Bucket, Flow, full_at, left, take, wait
-from fairlead.core.limits import Account, Bound, Rules, Wanted, account, grant, room, usage
-from fairlead.core.model import Claim, Lane, Lease, Quota
+from fairlead.core.jobs.model import Claim, Lane, Lease, Quota
+from fairlead.core.protection.limits import Account, Bound, Rules, Wanted, account, grant, room, usage
+from fairlead.core.protection.token_bucket import Bucket, Flow, full_at, left, take, wait
 from fairlead.errors import StoreUnavailable
 from fairlead.ports.limits import Holder, LimitedClaims, LimitUse, Taken
 from fairlead.stores import rows

@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
-from fairlead.core.late import Late
-from fairlead.core.model import (
+from fairlead.core.jobs.expiry import Late
+from fairlead.core.jobs.model import (
     ActiveLane,
     AttemptRecord,
     CancelRequest,
@@ -22,8 +22,8 @@ from fairlead.core.model import (
     WorkerInfo,
     WorkerRecord,
 )
-from fairlead.core.promotion import Due, DueLane
-from fairlead.core.states import State
+from fairlead.core.jobs.states import State
+from fairlead.core.schedule.promotion import Due, DueLane
 from fairlead.errors import LeaseLost
 from fairlead.ports.store import Leadership, Promoted
 from fairlead.stores import rows

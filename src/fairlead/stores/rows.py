@@ -7,9 +7,9 @@ from itertools import chain, compress, pairwise, repeat
 from operator import is_not, itemgetter
 from typing import Any, NamedTuple
 
-from fairlead.core.audit import AuditEntry
-from fairlead.core.failure import FailureClass
-from fairlead.core.model import (
+from fairlead.core.insight.audit import AuditEntry
+from fairlead.core.jobs.failure import FailureClass
+from fairlead.core.jobs.model import (
     AttemptRecord,
     CancelRequest,
     Claim,
@@ -30,10 +30,10 @@ from fairlead.core.model import (
     WorkerRecord,
     instant,
 )
-from fairlead.core.progress import Progress
-from fairlead.core.states import RUNNING, SUCCEEDED, State
+from fairlead.core.jobs.progress import Progress
+from fairlead.core.jobs.states import RUNNING, SUCCEEDED, State
+from fairlead.core.jobs.workers import state_of
 from fairlead.core.stored import readable, word
-from fairlead.core.workers import state_of
 
 Row = Sequence[Any]
 Columns = tuple[Iterable[Any], ...]  # ids, lanes and instants can be gone through again

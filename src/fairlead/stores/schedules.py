@@ -8,9 +8,9 @@ The unique key says the same once more, in the table itself: a fire that is reco
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from fairlead.core.audit import AuditNote
-from fairlead.core.model import JobRecord, Lane, NewJob, Priority
-from fairlead.core.schedule import (
+from fairlead.core.insight.audit import AuditNote
+from fairlead.core.jobs.model import JobRecord, Lane, NewJob, Priority
+from fairlead.core.schedule.schedules import (
     CatchUp,
     DueSchedule,
     Fire,

@@ -6,11 +6,11 @@ Accounts are written in the order of their names by everyone, so that two worker
 from collections.abc import Sequence
 from typing import Any
 
+from fairlead.core.fairness.ledger import Delivery, Entry, Line, Unsettled
+from fairlead.core.fairness.run_times import RunCount
+from fairlead.core.fairness.share import Balance, Charge
 from fairlead.core.flush import Flush
-from fairlead.core.ledger import Delivery, Entry, Line, Unsettled
-from fairlead.core.runtimes import RunCount
-from fairlead.core.share import Balance, Charge
-from fairlead.core.waits import WaitCount
+from fairlead.core.insight.wait_times import WaitCount
 from fairlead.ports.shares import Exchanged, LaneDepth
 from fairlead.stores.enqueue import Ask, Step
 from fairlead.stores.flushes import is_new

@@ -5,10 +5,10 @@ from dataclasses import replace
 
 from pydantic_core import to_json
 
-from fairlead.core.audit import AuditEntry
-from fairlead.core.model import JobRecord
-from fairlead.core.progress import RunReport
-from fairlead.core.waits import WaitCount
+from fairlead.core.insight.audit import AuditEntry
+from fairlead.core.insight.wait_times import WaitCount
+from fairlead.core.jobs.model import JobRecord
+from fairlead.core.jobs.progress import RunReport
 from fairlead.stores import rows
 from fairlead.stores.statements import Statements
 

@@ -13,8 +13,8 @@ from typing import Any, NamedTuple, TypeVar
 
 from pydantic_core import to_json
 
-from fairlead.core.admission import with_shed
-from fairlead.core.model import Enqueued, NewJob
+from fairlead.core.jobs.model import Enqueued, NewJob
+from fairlead.core.protection.backpressure import with_shed
 from fairlead.errors import ConfigError
 from fairlead.ports.limits import Door
 from fairlead.stores.admission import backlog_of

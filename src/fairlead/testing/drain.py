@@ -13,7 +13,7 @@ from collections.abc import AsyncIterator
 from concurrent.futures import ThreadPoolExecutor
 
 from fairlead.app import App
-from fairlead.core.model import Claim, Settlement
+from fairlead.core.jobs.model import Claim, Settlement
 from fairlead.operate.audit import Operator, whoami
 from fairlead.operate.schedules import declare
 from fairlead.ports.store import Store

@@ -19,14 +19,14 @@ import time
 from collections.abc import Awaitable, Callable, Iterable
 from uuid import uuid4
 
-from fairlead.core.fairshare import FairQueue
+from fairlead.core.fairness.ledger import Delivery
+from fairlead.core.fairness.queue import FairQueue
+from fairlead.core.fairness.run_times import RunCount
+from fairlead.core.fairness.share import Balance, Charge
+from fairlead.core.fairness.usage import SlotUsage
 from fairlead.core.flush import Flush
-from fairlead.core.ledger import Delivery
-from fairlead.core.model import Lane
-from fairlead.core.runtimes import RunCount
-from fairlead.core.share import Balance, Charge
-from fairlead.core.tally import Tally
-from fairlead.core.waits import WaitCount
+from fairlead.core.insight.wait_times import WaitCount
+from fairlead.core.jobs.model import Lane
 from fairlead.errors import StoreError
 from fairlead.ports.store import Store
 
@@ -49,7 +49,7 @@ class Accounts:
         self,
         store: Store,
         queue: FairQueue,
-        tally: Tally,
+        tally: SlotUsage,
         pools: frozenset[str],
         running: Callable[[], Iterable[tuple[Lane, float]]],
         is_reserved: bool = False,

@@ -7,7 +7,9 @@ opens, half-opens or closes a breaker says so; the others learn of it with their
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
-from fairlead.core.breaker import (
+from fairlead.core.durations import seconds
+from fairlead.core.jobs.model import ActiveLane, Claim, Lane
+from fairlead.core.protection.breaker import (
     BREAKER,
     Phase,
     Tripped,
@@ -18,9 +20,7 @@ from fairlead.core.breaker import (
     permit,
     tripped,
 )
-from fairlead.core.controls import ABSENT, Change, Control
-from fairlead.core.durations import seconds
-from fairlead.core.model import ActiveLane, Claim, Lane
+from fairlead.core.protection.controls import ABSENT, Change, Control
 from fairlead.ports.store import CONTROLS_HINT, Store
 from fairlead.telemetry.events import (
     BreakerClosed,

@@ -9,12 +9,12 @@ import time
 from typing import TYPE_CHECKING
 
 from fairlead.config import Settings
-from fairlead.core.breaker import Breaker
-from fairlead.core.callback import POOL, TYPE, VERSION, Delivered, Endpoint, Reply, judge
-from fairlead.core.failure import FailureClass
-from fairlead.core.quarantine import Quarantine
-from fairlead.core.retry import Retry
-from fairlead.core.webhook import signed_headers
+from fairlead.core.jobs.failure import FailureClass
+from fairlead.core.jobs.retry import Retry
+from fairlead.core.protection.breaker import Breaker
+from fairlead.core.protection.quarantine import Quarantine
+from fairlead.core.web.callbacks import POOL, TYPE, VERSION, Delivered, Endpoint, Reply, judge
+from fairlead.core.web.signatures import signed_headers
 from fairlead.errors import CallbackFailed, DeadLetter, Discard, EgressRefused, StoreError
 from fairlead.handlers.context import Context
 from fairlead.handlers.spec import HandlerSpec, Registry, declare

@@ -25,14 +25,14 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from fairlead.core.alike import only_lane
-from fairlead.core.estimates import Estimates
-from fairlead.core.fairshare import FairQueue, Grant, out_of_turn
-from fairlead.core.gates import has_gates, limiting, why_closed
-from fairlead.core.limits import LIMIT
-from fairlead.core.model import ActiveLane, Claim, Lane, Lease, Quota
-from fairlead.core.pools import Pools
-from fairlead.core.tally import Tally
-from fairlead.core.tenancy import Tenants
+from fairlead.core.fairness.estimates import Estimates
+from fairlead.core.fairness.queue import FairQueue, Grant, out_of_turn
+from fairlead.core.fairness.tenancy import Tenants
+from fairlead.core.fairness.usage import SlotUsage
+from fairlead.core.jobs.model import ActiveLane, Claim, Lane, Lease, Quota
+from fairlead.core.jobs.pools import Pools
+from fairlead.core.protection.gates import has_gates, limiting, why_closed
+from fairlead.core.protection.limits import LIMIT
 from fairlead.errors import StoreError
 from fairlead.handlers.spec import HandlerSpec
 from fairlead.ports.store import Store
@@ -99,7 +99,7 @@ class Claimer:
         self._unaccounted: tuple[list[Grant], list[Claim]] = ([], [])
         self._pool_settings = Pools(self.controls)
         self.queue = FairQueue(Tenants(self.controls).get)
-        self.tally = Tally(Estimates(self._pool_settings.get))
+        self.tally = SlotUsage(Estimates(self._pool_settings.get))
         self.on_long_jobs: Callable[[], None] = lambda: None
         self.is_held_back = False  # there is work that waits for room in its pool, not for a slot
 

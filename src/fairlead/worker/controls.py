@@ -5,7 +5,7 @@ import contextlib
 import time
 from collections.abc import Callable
 
-from fairlead.core.controls import Controls
+from fairlead.core.protection.controls import Controls
 from fairlead.errors import StoreError
 from fairlead.ports.store import Store
 

@@ -14,17 +14,27 @@ from collections.abc import Callable, Iterator, Sequence
 from operator import itemgetter
 from uuid import uuid4
 
-from fairlead.core import quarantine
-from fairlead.core.breaker import BREAKER, opened, why_open
-from fairlead.core.controls import ABSENT, Change
 from fairlead.core.durations import seconds
-from fairlead.core.failure import Curb, FailureClass
 from fairlead.core.flush import Flush
-from fairlead.core.gates import limiting
-from fairlead.core.health import DEPENDENCY, QUARANTINE, TENANT, TYPE, Count, Counted, Sums, blamed, subject
-from fairlead.core.model import Claim, Ending, Lane, Outcome, Settlement
-from fairlead.core.settle import Relief
-from fairlead.core.states import State
+from fairlead.core.jobs.failure import Curb, FailureClass
+from fairlead.core.jobs.model import Claim, Ending, Lane, Outcome, Settlement
+from fairlead.core.jobs.settle import Relief
+from fairlead.core.jobs.states import State
+from fairlead.core.protection import quarantine
+from fairlead.core.protection.breaker import BREAKER, opened, why_open
+from fairlead.core.protection.controls import ABSENT, Change
+from fairlead.core.protection.gates import limiting
+from fairlead.core.protection.run_counts import (
+    DEPENDENCY,
+    QUARANTINE,
+    TENANT,
+    TYPE,
+    Count,
+    Counted,
+    Sums,
+    blamed,
+    subject,
+)
 from fairlead.errors import StoreError
 from fairlead.handlers.spec import Registry
 from fairlead.ports.store import CONTROLS_HINT, HEALTH_HINT, Store

@@ -9,8 +9,8 @@ import asyncio
 import contextlib
 from collections.abc import Collection
 
-from fairlead.core.model import Claim
-from fairlead.core.progress import Report, RunReport
+from fairlead.core.jobs.model import Claim
+from fairlead.core.jobs.progress import ProgressReport, RunReport
 from fairlead.errors import LeaseLost, StoreError
 from fairlead.ports.store import Store
 
@@ -37,7 +37,7 @@ class ProgressBook:
         """Whether something was said that is not stored yet."""
         return bool(self._new or self._sending)
 
-    def report(self, claim: Claim, told: Report) -> None:
+    def report(self, claim: Claim, told: ProgressReport) -> None:
         """Take a report over, from any thread; LeaseLost where the worker has ended."""
         owner, token = claim.lease
         self._new[claim.id, claim.fence] = RunReport(claim.id, claim.fence, owner, token, *told)

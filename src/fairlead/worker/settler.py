@@ -9,8 +9,8 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
-from fairlead.core.model import Settlement
-from fairlead.core.settle import heed
+from fairlead.core.jobs.model import Settlement
+from fairlead.core.jobs.settle import heed
 from fairlead.errors import StoreError
 from fairlead.ports.store import Store
 from fairlead.telemetry.events import SettlementRefused, Telemetry

@@ -12,9 +12,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from random import Random
 
-from fairlead.core.failure import Policies
-from fairlead.core.model import Ending, Lease, Outcome
-from fairlead.core.settle import settle
+from fairlead.core.jobs.failure import Policies
+from fairlead.core.jobs.model import Ending, Lease, Outcome
+from fairlead.core.jobs.settle import settle
 from fairlead.errors import StoreError
 from fairlead.ports.store import LIMITS_HINT, Store
 from fairlead.telemetry.events import StraysReturned, Telemetry

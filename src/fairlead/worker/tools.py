@@ -4,10 +4,10 @@ import asyncio
 from random import Random
 from typing import Any
 
-from fairlead.core.failure import Policies
-from fairlead.core.model import Claim, Outcome
-from fairlead.core.progress import Report
-from fairlead.core.settle import settle
+from fairlead.core.jobs.failure import Policies
+from fairlead.core.jobs.model import Claim, Outcome
+from fairlead.core.jobs.progress import ProgressReport
+from fairlead.core.jobs.settle import settle
 from fairlead.errors import LeaseLost
 from fairlead.ports.store import BlockingTransaction, OpenTransaction, Store
 from fairlead.worker.progress import ProgressBook
@@ -46,7 +46,7 @@ class RunTools:
         """Open one for a handler in a thread, and from that thread."""
         return self._store.begin_blocking()
 
-    def report(self, claim: Claim, told: Report) -> None:
+    def report(self, claim: Claim, told: ProgressReport) -> None:
         """Take over what a run says of its progress, from any thread and without waiting."""
         self.progress.report(claim, told)
 

@@ -7,7 +7,7 @@ import psycopg
 import pytest
 from psycopg_pool import PoolTimeout
 
-from fairlead.core.model import WorkerInfo
+from fairlead.core.jobs.model import WorkerInfo
 from fairlead.errors import StoreError, StoreRefused, StoreUnavailable
 from fairlead.stores.postgres import connection as connections
 from fairlead.stores.postgres.connection import POOL_SIZE, explain

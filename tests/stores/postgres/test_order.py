@@ -7,7 +7,7 @@ from uuid import uuid4
 import psycopg
 import pytest
 
-from fairlead.core.states import LIVE
+from fairlead.core.jobs.states import LIVE
 from fairlead.stores.postgres import migrate as migrating
 from fairlead.stores.postgres.migrate import migrate
 from fairlead.stores.postgres.store import PostgresStore

@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 import psycopg
 import pytest
 
-from fairlead.core.model import Claim
+from fairlead.core.jobs.model import Claim
 from fairlead.stores.postgres.store import PostgresStore
 from tests.contract.making import claim, done, new_jobs, new_lease, same_worker, state_of
 

@@ -6,9 +6,9 @@ from pathlib import Path
 import apsw
 import pytest
 
-from fairlead.core.model import JobFilter, Lease, Quota
-from fairlead.core.settle import succeed
-from fairlead.core.states import LIVE, State
+from fairlead.core.jobs.model import JobFilter, Lease, Quota
+from fairlead.core.jobs.settle import succeed
+from fairlead.core.jobs.states import LIVE, State
 from fairlead.stores.sqlite.migrate import migrate
 from fairlead.stores.sqlite.store import SqliteStore
 from tests.stores.sqlite.support import LANE, make_old, new_jobs

@@ -10,9 +10,9 @@ from typing import Any
 import apsw
 import pytest
 
-from fairlead.core.model import Claim, Ending, Hold, Lane, Lease, Priority, Quota, Settlement, WorkerInfo
-from fairlead.core.settle import succeed
-from fairlead.core.states import State
+from fairlead.core.jobs.model import Claim, Ending, Hold, Lane, Lease, Priority, Quota, Settlement, WorkerInfo
+from fairlead.core.jobs.settle import succeed
+from fairlead.core.jobs.states import State
 from fairlead.stores.sqlite import verbs
 from fairlead.stores.sqlite.migrate import migrate
 from fairlead.stores.sqlite.store import SqliteStore

@@ -8,9 +8,9 @@ from pathlib import Path
 import apsw
 import pytest
 
-from fairlead.core.model import Claim, Ending, Lease, Outcome, Quota, Settlement, WorkerInfo
-from fairlead.core.settle import settle
-from fairlead.core.states import State
+from fairlead.core.jobs.model import Claim, Ending, Lease, Outcome, Quota, Settlement, WorkerInfo
+from fairlead.core.jobs.settle import settle
+from fairlead.core.jobs.states import State
 from fairlead.stores.sqlite.migrate import migrate
 from fairlead.stores.sqlite.store import SqliteStore
 from tests.contract.making import POLICY

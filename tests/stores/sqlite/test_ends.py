@@ -8,11 +8,11 @@ from pathlib import Path
 import apsw
 import pytest
 
-from fairlead.core.audit import AuditNote
-from fairlead.core.model import Ending, ErrorInfo, Hold, JobFilter, Lease, Quota, Settlement
-from fairlead.core.replay import DeadHold, Revival
-from fairlead.core.settle import succeed
-from fairlead.core.states import State
+from fairlead.core.insight.audit import AuditNote
+from fairlead.core.jobs.dead_letters import DeadHold, Revival
+from fairlead.core.jobs.model import Ending, ErrorInfo, Hold, JobFilter, Lease, Quota, Settlement
+from fairlead.core.jobs.settle import succeed
+from fairlead.core.jobs.states import State
 from fairlead.stores.sqlite.migrate import migrate
 from fairlead.stores.sqlite.store import SqliteStore
 from tests.stores.sqlite.support import LANE, make_old, new_jobs

@@ -5,9 +5,9 @@ from collections.abc import AsyncIterator
 import apsw
 import pytest
 
-from fairlead.core.model import Ending, JobFilter, Lease, NewJob, Page, Quota, Settlement
-from fairlead.core.settle import succeed
-from fairlead.core.states import FINAL, LIVE, State
+from fairlead.core.jobs.model import Ending, JobFilter, Lease, NewJob, Page, Quota, Settlement
+from fairlead.core.jobs.settle import succeed
+from fairlead.core.jobs.states import FINAL, LIVE, State
 from fairlead.stores.sqlite import listing
 from fairlead.stores.sqlite.connection import query
 from fairlead.stores.sqlite.migrate import apply_missing

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from fairlead.core.model import Lease, Quota
-from fairlead.core.settle import succeed
+from fairlead.core.jobs.model import Lease, Quota
+from fairlead.core.jobs.settle import succeed
 from fairlead.stores.sqlite import store as stores
 from fairlead.stores.sqlite.migrate import migrate
 from fairlead.stores.sqlite.store import SqliteStore

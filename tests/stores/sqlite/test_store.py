@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from fairlead.core.model import Ending, ErrorInfo, Lease, Quota, Scope, Settlement, Unique, WorkerInfo
-from fairlead.core.states import State
+from fairlead.core.jobs.model import Ending, ErrorInfo, Lease, Quota, Scope, Settlement, Unique, WorkerInfo
+from fairlead.core.jobs.states import State
 from fairlead.stores.sqlite import store as store_module
 from fairlead.stores.sqlite import verbs
 from fairlead.stores.sqlite.leasebook import SqliteLeaseBook

@@ -7,8 +7,8 @@ from pathlib import Path
 import apsw
 import pytest
 
-from fairlead.core.model import Claim, Ending, Lease, NewJob, Quota, Scope, Settlement, Unique
-from fairlead.core.states import State
+from fairlead.core.jobs.model import Claim, Ending, Lease, NewJob, Quota, Scope, Settlement, Unique
+from fairlead.core.jobs.states import State
 from fairlead.stores.sqlite import telling, verbs
 from fairlead.stores.sqlite.migrate import migrate
 from fairlead.stores.sqlite.store import SqliteStore

@@ -21,8 +21,8 @@ from fairlead.api.models.settings import (
     backpressure_document,
     budget_document,
 )
-from fairlead.core.admission import overload
-from fairlead.core.budget import RetryBudget
+from fairlead.core.protection.backpressure import overload
+from fairlead.core.protection.retry_budget import RetryBudget
 from fairlead.operate import backpressure, retry_budgets
 
 router = APIRouter(prefix="/v1", tags=["backpressure"], route_class=Endpoint)

@@ -39,10 +39,10 @@ from fairlead.api.models.jobs import (
     moment_document,
 )
 from fairlead.api.problems import Problem, problem_of
-from fairlead.core.cancel import GRACE, MOST_GRACE
-from fairlead.core.model import Enqueued, JobFilter, NewJob, Priority
-from fairlead.core.states import PENDING, State
-from fairlead.core.trace import parse_traceparent
+from fairlead.core.jobs.cancel import GRACE, MOST_GRACE
+from fairlead.core.jobs.model import Enqueued, JobFilter, NewJob, Priority
+from fairlead.core.jobs.states import PENDING, State
+from fairlead.core.jobs.trace import parse_traceparent
 from fairlead.errors import FairleadError, JobNotFound
 from fairlead.operate.cancel_jobs import cancel_many, cancel_one, count
 from fairlead.operate.change_jobs import change_job, hasten_many, retry_job, set_priorities

@@ -21,7 +21,7 @@ from fairlead.api.models.shares import (
     tenant_detail,
     tenant_document,
 )
-from fairlead.core.tenancy import TIERS, Tenant
+from fairlead.core.fairness.tenancy import TIERS, Tenant
 from fairlead.operate import tenants as use_cases
 from fairlead.operate.tenants import LONGEST_WINDOW, read_shares
 

@@ -9,7 +9,7 @@ import psycopg
 from psycopg.errors import UniqueViolation
 from pydantic_core import to_json
 
-from fairlead.core.model import (
+from fairlead.core.jobs.model import (
     Claim,
     Enqueued,
     Lane,
@@ -18,9 +18,9 @@ from fairlead.core.model import (
     Quota,
     Settlement,
 )
+from fairlead.core.jobs.settle import is_followed
+from fairlead.core.jobs.states import FINAL
 from fairlead.core.plain import PlainBatch
-from fairlead.core.settle import is_followed
-from fairlead.core.states import FINAL
 from fairlead.errors import StoreError, StoreRefused, StoreUnavailable
 from fairlead.ports.limits import Door
 from fairlead.ports.store import BlockingTransaction, OpenTransaction

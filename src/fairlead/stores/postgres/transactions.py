@@ -18,7 +18,7 @@ from psycopg.pq import TransactionStatus
 from psycopg.rows import tuple_row
 from psycopg_pool import AsyncConnectionPool, ConnectionPool, PoolTimeout
 
-from fairlead.core.model import Held, Hold, Settlement
+from fairlead.core.jobs.model import Held, Hold, Settlement
 from fairlead.errors import StoreRefused, StoreUnavailable
 from fairlead.stores.postgres.connection import (
     DEADLINE,

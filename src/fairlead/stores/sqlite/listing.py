@@ -6,8 +6,8 @@ are many, the newest jobs are looked at one after the other, as for any other li
 where the last one ended, below the finished jobs that are newer, so there it pays sooner.
 """
 
-from fairlead.core.model import Held, JobFilter, Page
-from fairlead.core.states import LIVE
+from fairlead.core.jobs.model import Held, JobFilter, Page
+from fairlead.core.jobs.states import LIVE
 from fairlead.stores import rows
 from fairlead.stores.records import RecordVerbs
 

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 import apsw
 from pydantic_core import from_json
 
-from fairlead.core.model import (
+from fairlead.core.jobs.model import (
     Claim,
     Enqueued,
     Lane,

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from pydantic_core import from_json, to_json
 
-from fairlead.core.model import Lease
+from fairlead.core.jobs.model import Lease
 from fairlead.stores.enqueue import Step
 from fairlead.stores.rows import Columns
 

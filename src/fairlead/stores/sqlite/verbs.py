@@ -15,10 +15,10 @@ from typing import Any, NamedTuple, cast
 import apsw
 from pydantic_core import from_json, to_json
 
-from fairlead.core.model import Enqueued, Lane, Lease, NewJob, Quota, Settlement
+from fairlead.core.jobs.model import Enqueued, Lane, Lease, NewJob, Quota, Settlement
+from fairlead.core.jobs.settle import is_followed
+from fairlead.core.jobs.states import FINAL
 from fairlead.core.plain import PlainBatch
-from fairlead.core.settle import is_followed
-from fairlead.core.states import FINAL
 from fairlead.stores import rows
 from fairlead.stores.enqueue import Ask, Step, enqueue_script
 from fairlead.stores.following import follow_script
