@@ -5,13 +5,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from fairlead.core.jobs.model import Lane
+from fairlead.ports.database import Database, Run, RunEach, Script
 from fairlead.ports.limits import Backlog
-from fairlead.stores.enqueue import Ask, Step
 from fairlead.stores.lanes import KnownLanes
-from fairlead.stores.statements import Script, Statements
 
 
-class AdmissionVerbs(Statements):
+class AdmissionVerbs(Database):
     """The verbs, over the statements of a store."""
 
     _lanes: KnownLanes
@@ -22,26 +21,26 @@ class AdmissionVerbs(Statements):
 
     async def waiting(self) -> dict[Lane, tuple[int, int]]:
         """How many jobs of each lane are ready, and how many wait in all."""
-        found = await self._ask("count_waiting")
+        found = await self.ask("count_waiting")
         await self._learn_lanes(row[0] for row in found)
         return {self._lanes[lane]: (ready, all_) for lane, ready, all_ in found}
 
     async def write_backlog(self, backlog: Mapping[str, int], age: float = 0.0) -> None:
         """Replace the sampled figures by these."""
-        await self._transact(lambda: _replace(backlog, age))
+        await self.transact(lambda: _replace(backlog, age))
 
     async def read_backlog(self, tenants: Iterable[str]) -> dict[str, Backlog]:
         """The sampled figures of those tenants that have one."""
-        return backlog_of(await self._ask_each("read_backlog", [{"tenant": tenant} for tenant in tenants]))
+        return backlog_of(await self.ask_each("read_backlog", [{"tenant": tenant} for tenant in tenants]))
 
     async def count_admissions(self, counts: Mapping[tuple[str, str], int]) -> None:
         """Add to what was refused, put off or shed."""
         batch = [{"tenant": tenant, "code": code, "jobs": jobs} for (tenant, code), jobs in counts.items()]
-        await self._run_each("count_admissions", batch)
+        await self.run_each("count_admissions", batch)
 
     async def admissions(self) -> dict[tuple[str, str], int]:
         """What was refused, put off or shed so far."""
-        return {(tenant, code): jobs for tenant, code, jobs in await self._ask("read_admissions")}
+        return {(tenant, code): jobs for tenant, code, jobs in await self.ask("read_admissions")}
 
 
 def backlog_of(found: Sequence[Any]) -> dict[str, Backlog]:
@@ -52,5 +51,5 @@ def backlog_of(found: Sequence[Any]) -> dict[str, Backlog]:
 def _replace(backlog: Mapping[str, int], age: float) -> Script[None]:
     batch = [{"tenant": name, "waiting": count, "age": age} for name, count in sorted(backlog.items())]
     if batch:
-        yield Step("write_backlog", batch)
-    yield Ask("clear_backlog", {"kept": json.dumps(list(backlog))})
+        yield RunEach("write_backlog", batch)
+    yield Run("clear_backlog", {"kept": json.dumps(list(backlog))})

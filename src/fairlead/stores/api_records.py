@@ -10,72 +10,71 @@ from fairlead.core.jobs.model import instant
 from fairlead.core.stored import words
 from fairlead.core.web.api_keys import ApiKey, Grant, NewKey
 from fairlead.core.web.stored_responses import Reservation, StoredResponse
+from fairlead.ports.database import Database, Run, RunEach, Script
 from fairlead.stores import rows
 from fairlead.stores.dead_letters import append_script
-from fairlead.stores.enqueue import Ask, Step
-from fairlead.stores.statements import Script, Statements
 
 Rows = list[Any]
 
 
-class ApiVerbs(Statements):
+class ApiVerbs(Database):
     """The verbs, over the statements of a store."""
 
     async def amend_waiting(self, changes: Sequence[WaitingChange], note: AuditNote) -> set[str]:
         """Apply changes to jobs that still wait as they were seen; returns their ids."""
-        return await self._transact(lambda: _amend(changes, note))
+        return await self.transact(lambda: _amend(changes, note))
 
     async def count_ahead(self, job_id: str, limit: int) -> int:
         """How many ready jobs of its lane are before a ready job, counted up to the limit."""
-        return int((await self._ask("count_ahead", id=job_id, limit=limit))[0][0])
+        return int((await self.ask("count_ahead", id=job_id, limit=limit))[0][0])
 
     async def direct_worker(self, worker_id: str, state: str, note: AuditNote) -> bool:
         """Write the state that a live worker is to take on; False where there is no such worker."""
-        return await self._transact(lambda: _direct(worker_id, state, note))
+        return await self.transact(lambda: _direct(worker_id, state, note))
 
     async def add_key(self, key: NewKey, note: AuditNote) -> None:
         """Keep a new key."""
-        await self._transact(lambda: _add_key(key, note))
+        await self.transact(lambda: _add_key(key, note))
 
     async def list_keys(self, limit: int, cursor: str | None = None) -> list[ApiKey]:
         """Keys after the cursor, by id."""
-        return [key_of(row) for row in await self._ask("list_keys", limit=limit, cursor=cursor)]
+        return [key_of(row) for row in await self.ask("list_keys", limit=limit, cursor=cursor)]
 
     async def read_keys(self, ids: Sequence[str]) -> list[ApiKey]:
         """Those of the keys that there are."""
-        return [key_of(row) for row in await self._ask_each("read_api_keys", [{"id": item} for item in ids])]
+        return [key_of(row) for row in await self.ask_each("read_api_keys", [{"id": item} for item in ids])]
 
     async def revoke_key(self, key_id: str, note: AuditNote) -> bool:
         """End a key; False where it had been ended before, or never was."""
-        return await self._transact(lambda: _revoke_key(key_id, note))
+        return await self.transact(lambda: _revoke_key(key_id, note))
 
     async def touch_keys(self, uses: Mapping[str, float]) -> None:
         """Keep when keys were last used: so many seconds ago."""
-        await self._run_each("touch_keys", [{"id": key_id, "ago": ago} for key_id, ago in sorted(uses.items())])
+        await self.run_each("touch_keys", [{"id": key_id, "ago": ago} for key_id, ago in sorted(uses.items())])
 
     async def reserve_answer(self, wanted: Reservation, lock: float, keep: float) -> StoredResponse | None:
         """Reserve the answer for a request, unless it is reserved or there: then that one."""
         parameters = {"scope": wanted.scope, "key": wanted.key}
-        taken = await self._run(
+        taken = await self.run(
             "reserve_answer", **parameters, token=wanted.token, digest=wanted.digest, lock=lock, keep=keep
         )
         if taken:
             return None
-        found = await self._ask("read_answer", **parameters)
+        found = await self.ask("read_answer", **parameters)
         return StoredResponse(*found[0]) if found else StoredResponse(wanted.digest, None, None, None)
 
     async def keep_answer(self, reserved: Reservation, status: int, headers: str, body: str) -> None:
         """Keep the answer that was reserved, if it still is."""
         parameters = {"scope": reserved.scope, "key": reserved.key, "token": reserved.token}
-        await self._run("keep_answer", **parameters, status=status, headers=headers, body=body)
+        await self.run("keep_answer", **parameters, status=status, headers=headers, body=body)
 
     async def drop_answer(self, reserved: Reservation) -> None:
         """Give up a reservation."""
-        await self._run("drop_answer", scope=reserved.scope, key=reserved.key, token=reserved.token)
+        await self.run("drop_answer", scope=reserved.scope, key=reserved.key, token=reserved.token)
 
     async def forget_answers(self, limit: int) -> int:
         """Remove answers past their time; returns how many."""
-        return len(await self._run("forget_answers", limit=limit))
+        return len(await self.run("forget_answers", limit=limit))
 
 
 def key_of(row: Sequence[Any]) -> ApiKey:
@@ -90,8 +89,8 @@ def key_of(row: Sequence[Any]) -> ApiKey:
 
 
 def _amend(changes: Sequence[WaitingChange], note: AuditNote) -> Script[set[str]]:
-    yield Step("insert_lanes", [rows.lane_row(lane) for lane in {change.lane for change in changes}])
-    ids = {row[0] for row in (yield Step("amend_waiting", [_change_row(change) for change in changes]))}
+    yield RunEach("insert_lanes", [rows.lane_row(lane) for lane in {change.lane for change in changes}])
+    ids = {row[0] for row in (yield RunEach("amend_waiting", [_change_row(change) for change in changes]))}
     if ids:
         yield from append_script(note.about(count=len(ids), jobs=sorted(ids)), sorted(ids))
     return ids
@@ -110,14 +109,14 @@ def _change_row(change: WaitingChange) -> dict[str, Any]:
 
 
 def _direct(worker_id: str, state: str, note: AuditNote) -> Script[bool]:
-    found = yield Ask("direct_worker", {"id": worker_id, "state": state})
+    found = yield Run("direct_worker", {"id": worker_id, "state": state})
     if found:
         yield from append_script(note)
     return bool(found)
 
 
 def _add_key(key: NewKey, note: AuditNote) -> Script[None]:
-    yield Ask(
+    yield Run(
         "add_key",
         {
             "id": key.id,
@@ -133,7 +132,7 @@ def _add_key(key: NewKey, note: AuditNote) -> Script[None]:
 
 
 def _revoke_key(key_id: str, note: AuditNote) -> Script[bool]:
-    found = yield Ask("revoke_key", {"id": key_id})
+    found = yield Run("revoke_key", {"id": key_id})
     if found:
         yield from append_script(note)
     return bool(found)

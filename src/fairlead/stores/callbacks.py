@@ -8,54 +8,53 @@ from fairlead.core.insight.audit import AuditNote
 from fairlead.core.jobs.model import instant
 from fairlead.core.stored import words
 from fairlead.core.web.callbacks import KEPT_DELIVERIES, CallbackEvent, Delivered, Endpoint, Secret
+from fairlead.ports.database import Database, Run, Script
 from fairlead.stores.dead_letters import append_script
-from fairlead.stores.enqueue import Ask
-from fairlead.stores.statements import Script, Statements
 
 
-class CallbackVerbs(Statements):
+class CallbackVerbs(Database):
     """The verbs, over the statements of a store."""
 
     async def add_callback(self, endpoint: Endpoint, note: AuditNote) -> bool:
         """Keep a new endpoint; False where its owner has one of this name."""
-        return await self._transact(lambda: _write("add_callback", _row(endpoint), note))
+        return await self.transact(lambda: _write("add_callback", _row(endpoint), note))
 
     async def change_callback(self, endpoint: Endpoint, seen: Endpoint, note: AuditNote) -> bool:
         """Replace an endpoint that is still the one that was seen, in the same version."""
         guard = {"seen": seen.version, "seen_secrets": json.dumps(seen.secrets)}
-        return await self._transact(lambda: _write("change_callback", {**_row(endpoint), **guard}, note))
+        return await self.transact(lambda: _write("change_callback", {**_row(endpoint), **guard}, note))
 
     async def remove_callback(self, owner: str, name: str, note: AuditNote) -> bool:
         """Remove an endpoint and its log; False where there is none."""
-        return await self._transact(lambda: _remove({"owner": owner, "name": name}, note))
+        return await self.transact(lambda: _remove({"owner": owner, "name": name}, note))
 
     async def read_callbacks(self, wanted: Iterable[tuple[str, str]]) -> list[Endpoint]:
         """Those of the endpoints, by owner and name, that there are."""
         batch = [{"owner": owner, "name": name} for owner, name in wanted]
-        return [endpoint_of(row) for row in await self._ask_each("read_callbacks", batch)]
+        return [endpoint_of(row) for row in await self.ask_each("read_callbacks", batch)]
 
     async def list_callbacks(
         self, limit: int, after: tuple[str, str] | None = None, owner: str | None = None
     ) -> list[Endpoint]:
         """Endpoints by owner and name, beginning after one; of one owner or of all."""
         after_owner, after_name = after or (None, None)
-        found = await self._ask(
+        found = await self.ask(
             "list_callbacks", limit=limit, after_owner=after_owner, after_name=after_name, owner=owner
         )
         return [endpoint_of(row) for row in found]
 
     async def log_delivery(self, endpoint: Endpoint, delivered: Delivered) -> bool:
         """Keep a try among the last of its endpoint; False where that is gone, or leads elsewhere by now."""
-        return await self._transact(lambda: _log(endpoint, delivered))
+        return await self.transact(lambda: _log(endpoint, delivered))
 
     async def read_deliveries(self, owner: str, name: str, limit: int, cursor: int | None = None) -> list[Delivered]:
         """The tries of an endpoint before the cursor, newest first."""
-        found = await self._ask("read_deliveries", owner=owner, endpoint=name, limit=limit, cursor=cursor)
+        found = await self.ask("read_deliveries", owner=owner, endpoint=name, limit=limit, cursor=cursor)
         return [Delivered(*row)._replace(at=instant(row[9])) for row in found]
 
     async def prune_deliveries(self, older_than: float, limit: int) -> int:
         """Remove tries that are so many seconds old; returns how many."""
-        return len(await self._run("prune_deliveries", older_than=older_than, limit=limit))
+        return len(await self.run("prune_deliveries", older_than=older_than, limit=limit))
 
 
 def endpoint_of(row: Sequence[Any]) -> Endpoint:
@@ -89,16 +88,16 @@ def _row(endpoint: Endpoint) -> dict[str, Any]:
 
 
 def _write(query: str, row: dict[str, Any], note: AuditNote) -> Script[bool]:
-    found = yield Ask(query, row)
+    found = yield Run(query, row)
     if found:
         yield from append_script(note)
     return bool(found)
 
 
 def _remove(which: dict[str, Any], note: AuditNote) -> Script[bool]:
-    found = yield Ask("remove_callback", dict(which))
+    found = yield Run("remove_callback", dict(which))
     if found:
-        yield Ask("remove_deliveries", dict(which))
+        yield Run("remove_deliveries", dict(which))
         yield from append_script(note)
     return bool(found)
 
@@ -106,7 +105,7 @@ def _remove(which: dict[str, Any], note: AuditNote) -> Script[bool]:
 def _log(endpoint: Endpoint, delivered: Delivered) -> Script[bool]:
     which = {"owner": endpoint.owner, "name": endpoint.name}
     told = {name: value for name, value in delivered._asdict().items() if name not in ("id", "at")}
-    found = yield Ask("add_delivery", {**which, **told, "url": endpoint.url})
+    found = yield Run("add_delivery", {**which, **told, "url": endpoint.url})
     if found:
-        yield Ask("trim_deliveries", {**which, "kept": KEPT_DELIVERIES})
+        yield Run("trim_deliveries", {**which, "kept": KEPT_DELIVERIES})
     return bool(found)

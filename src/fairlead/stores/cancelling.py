@@ -9,24 +9,23 @@ from typing import Any
 from fairlead.core.insight.audit import AuditNote
 from fairlead.core.jobs.cancel import Cancelled, Demand
 from fairlead.core.jobs.model import Settlement
+from fairlead.ports.database import Database, RunEach, Script, Settle
 from fairlead.stores.dead_letters import append_script
-from fairlead.stores.enqueue import Settle, Step
-from fairlead.stores.statements import Script, Statements
 
 
-class CancelVerbs(Statements):
+class CancelVerbs(Database):
     """What a store needs beside this: a way to run a script in a transaction."""
 
     async def cancel(self, settlements: Sequence[Settlement], demands: Sequence[Demand], note: AuditNote) -> Cancelled:
         """Apply the settlements that hold, and store the wishes about runs that still are what was seen."""
-        return await self._transact(lambda: cancel_script(settlements, demands, note))
+        return await self.transact(lambda: cancel_script(settlements, demands, note))
 
 
 def cancel_script(settlements: Sequence[Settlement], demands: Sequence[Demand], note: AuditNote) -> Script[Cancelled]:
     """Settle what waits, ask what runs, and write it down if there was anything."""
     done = {row[0] for row in (yield Settle(settlements))} if settlements else set()
     wishes = [_demand_row(item) for item in demands]
-    asked = {row[0] for row in (yield Step("request_cancel", wishes))} if wishes else set()
+    asked = {row[0] for row in (yield RunEach("request_cancel", wishes))} if wishes else set()
     if done or asked:
         ids = sorted(done | asked)
         yield from append_script(note.about(count=len(ids), jobs=ids, asked=sorted(asked)), ids)

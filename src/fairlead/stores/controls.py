@@ -10,21 +10,20 @@ from typing import Any
 
 from fairlead.core.insight.audit import AuditNote
 from fairlead.core.protection.controls import Change, Changed, Control, holds
+from fairlead.ports.database import Database, Run, RunEach, Script
 from fairlead.stores.dead_letters import append_script
-from fairlead.stores.enqueue import Ask, Step
-from fairlead.stores.statements import Script, Statements
 
 
-class ControlVerbs(Statements):
+class ControlVerbs(Database):
     """The verbs, over the statements of a store."""
 
     async def controls(self, since: int = 0) -> Changed:
         """The controls that were set or removed after a version, oldest change first."""
-        return changed_of(await self._ask("read_controls", since=since))
+        return changed_of(await self.ask("read_controls", since=since))
 
     async def change_controls(self, changes: Sequence[Change], note: AuditNote | None = None) -> list[Control]:
         """Apply the changes that were decided upon what is there; returns the controls they made."""
-        return await self._transact(lambda: _change_script(changes, note))
+        return await self.transact(lambda: _change_script(changes, note))
 
 
 def changed_of(found: Sequence[Any]) -> Changed:
@@ -34,14 +33,14 @@ def changed_of(found: Sequence[Any]) -> Changed:
 
 
 def _change_script(changes: Sequence[Change], note: AuditNote | None) -> Script[list[Control]]:
-    ((last, now),) = yield Ask("lock_controls", {})
-    found = yield Step("read_controls_named", [{"kind": item.kind, "name": item.name} for item in changes])
+    ((last, now),) = yield Run("lock_controls", {})
+    found = yield RunEach("read_controls_named", [{"kind": item.kind, "name": item.name} for item in changes])
     current = {(control.kind, control.name): control for control in map(_control_of, found)}
     timely = [item for item in changes if holds(item, current.get((item.kind, item.name)))]
     made = [Control(item.kind, item.name, item.value, last + 1 + at, now) for at, item in enumerate(timely)]
     if made:
-        yield Step("write_controls", [_control_row(control) for control in made])
-        yield Ask("move_controls", {"last": made[-1].version})
+        yield RunEach("write_controls", [_control_row(control) for control in made])
+        yield Run("move_controls", {"last": made[-1].version})
         if note is not None:
             yield from append_script(note)
     return made

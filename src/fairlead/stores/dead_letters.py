@@ -16,60 +16,60 @@ from fairlead.core.jobs.dead_letters import Amendment, DeadHold, Refusal, Reviva
 from fairlead.core.jobs.idempotency import split_repeats
 from fairlead.core.jobs.model import DeadGroup, JobFilter, Lane, NewJob, Scope, Unique
 from fairlead.core.jobs.states import State
+from fairlead.ports.database import Database, Run, RunEach, Script
 from fairlead.stores import rows
-from fairlead.stores.enqueue import Ask, Step, claim_keys
+from fairlead.stores.enqueue import claim_keys
 from fairlead.stores.lanes import ensure_lanes
-from fairlead.stores.statements import Script, Statements
 
 
-class DeadLetterVerbs(Statements):
+class DeadLetterVerbs(Database):
     """The verbs, over the statements of a store."""
 
     async def dead_groups(self, wanted: JobFilter, limit: int) -> list[DeadGroup]:
         """Dead jobs by type and fingerprint, the largest group first."""
-        found = await self._ask("dead_groups", limit=limit, **rows.filter_row(wanted))
+        found = await self.ask("dead_groups", limit=limit, **rows.filter_row(wanted))
         return [rows.group_of(row) for row in found]
 
     async def dead_trend(self, wanted: JobFilter, width: float, parts: int) -> dict[tuple[str | None, str], list[int]]:
         """How many died in each of the last parts of time, oldest first, by fingerprint and type."""
         found: dict[tuple[str | None, str], list[int]] = {}
-        for row in await self._ask("dead_trend", width=width, parts=parts, **rows.filter_row(wanted)):
+        for row in await self.ask("dead_trend", width=width, parts=parts, **rows.filter_row(wanted)):
             found.setdefault((row[0], row[1]), [0] * parts)[parts - 1 - row[2]] = row[3]
         return found
 
     async def revive(self, revivals: Sequence[Revival], note: AuditNote) -> Revived:
         """Make dead jobs ready again where they are still what was seen and their key is not another job's."""
-        return await self._transact(lambda: revive_script(revivals, note))
+        return await self.transact(lambda: revive_script(revivals, note))
 
     async def amend_dead(self, amendments: Sequence[Amendment], note: AuditNote) -> set[str]:
         """Replace the payload of dead jobs that are still what was seen; returns their ids."""
-        return await self._transact(lambda: _amend(amendments, note))
+        return await self.transact(lambda: _amend(amendments, note))
 
     async def cancel_dead(self, holds: Sequence[DeadHold], note: AuditNote) -> set[str]:
         """Make dead jobs cancelled that are still what was seen; returns their ids."""
-        return await self._transact(lambda: _cancel(holds, note))
+        return await self.transact(lambda: _cancel(holds, note))
 
     async def purge_dead(self, wanted: JobFilter, older_than: float, limit: int, note: AuditNote) -> int:
         """Remove up to `limit` dead jobs that died so many seconds ago, with their attempts; returns how many."""
-        return await self._transact(lambda: _purge(wanted, older_than, limit, note))
+        return await self.transact(lambda: _purge(wanted, older_than, limit, note))
 
     async def remove_dead(self, holds: Sequence[DeadHold], note: AuditNote) -> set[str]:
         """Remove dead jobs that are still what was seen, with their attempts; returns their ids."""
-        return await self._transact(lambda: _remove(holds, note))
+        return await self.transact(lambda: _remove(holds, note))
 
     async def append_audit(self, note: AuditNote, jobs: Sequence[str] = ()) -> AuditEntry:
         """Write an entry about these jobs at the end of the chain."""
-        return await self._transact(lambda: append_script(note, jobs))
+        return await self.transact(lambda: append_script(note, jobs))
 
     async def read_audit(self, limit: int, cursor: int | None = None, job_id: str | None = None) -> list[AuditEntry]:
         """Entries, newest first, of one job or of all."""
         name = "read_audit" if job_id is None else "read_audit_of"
-        found = await self._ask(name, limit=limit, cursor=cursor, job_id=job_id)
+        found = await self.ask(name, limit=limit, cursor=cursor, job_id=job_id)
         return [AuditEntry(*row) for row in found]
 
     async def audit_head(self) -> AuditHead:
         """Where the chain ends."""
-        found = await self._ask("read_audit_head")
+        found = await self.ask("read_audit_head")
         return AuditHead(*found[0]) if found else AuditHead(0, "")
 
 
@@ -83,20 +83,20 @@ def revive_script(revivals: Sequence[Revival], note: AuditNote) -> Script[Revive
     ids: set[str] = set()
     if free:
         yield from _insert_lanes(item.lane for item in free if item.payload is not None)
-        ids = {row[0] for row in (yield Step("revive", [_revival_row(item) for item in free]))}
+        ids = {row[0] for row in (yield RunEach("revive", [_revival_row(item) for item in free]))}
         yield from append_script(_counted(note, ids), sorted(ids))
     return Revived(frozenset(ids), refused)
 
 
 def append_script(note: AuditNote, jobs: Iterable[str] = ()) -> Script[AuditEntry]:
     """Lock the head, write the entry that follows it, and move the head."""
-    ((last, hash_, now),) = yield Ask("lock_audit", {})
+    ((last, hash_, now),) = yield Run("lock_audit", {})
     entry = next_entry(note, AuditHead(last, hash_), now)
-    yield Ask("append_audit", rows.audit_row(entry))
-    yield Ask("move_audit_head", {"id": entry.id, "hash": entry.hash})
+    yield Run("append_audit", rows.audit_row(entry))
+    yield Run("move_audit_head", {"id": entry.id, "hash": entry.hash})
     marks = [{"job_id": job_id, "audit_id": entry.id} for job_id in jobs]
     if marks:
-        yield Step("mark_audit", marks)
+        yield RunEach("mark_audit", marks)
     return entry
 
 
@@ -112,7 +112,7 @@ def _cancel(holds: Sequence[DeadHold], note: AuditNote) -> Script[set[str]]:
 
 
 def _purge(wanted: JobFilter, older_than: float, limit: int, note: AuditNote) -> Script[int]:
-    found = yield Ask("purge_dead", {**rows.filter_row(wanted), "older_than": older_than, "limit": limit})
+    found = yield Run("purge_dead", {**rows.filter_row(wanted), "older_than": older_than, "limit": limit})
     if found:
         yield from _purge_remains({row[0] for row in found})
         yield from append_script(note.about(count=len(found)))
@@ -121,7 +121,7 @@ def _purge(wanted: JobFilter, older_than: float, limit: int, note: AuditNote) ->
 
 def _remove(holds: Sequence[DeadHold], note: AuditNote) -> Script[set[str]]:
     batch = [_hold_row(hold) for hold in holds]
-    ids = {row[0] for row in (yield Step("remove_dead", batch))} if batch else set()
+    ids = {row[0] for row in (yield RunEach("remove_dead", batch))} if batch else set()
     if ids:
         yield from _purge_remains(ids)
         yield from append_script(_counted(note, ids), sorted(ids))
@@ -132,11 +132,11 @@ def _purge_remains(ids: set[str]) -> Script[None]:
     """Remove what is kept beside the records of these jobs."""
     gone = [{"id": job_id} for job_id in sorted(ids)]
     for query in ("purge_attempts", "purge_effects", "purge_progress"):
-        yield Step(query, gone)
+        yield RunEach(query, gone)
 
 
 def _change(query: str, batch: list[dict[str, Any]], note: AuditNote) -> Script[set[str]]:
-    ids = {row[0] for row in (yield Step(query, batch))} if batch else set()
+    ids = {row[0] for row in (yield RunEach(query, batch))} if batch else set()
     if ids:
         yield from append_script(_counted(note, ids), sorted(ids))
     return ids
@@ -144,7 +144,7 @@ def _change(query: str, batch: list[dict[str, Any]], note: AuditNote) -> Script[
 
 def _still_dead(revivals: Sequence[Revival]) -> Script[tuple[list[Revival], dict[str, Refusal]]]:
     """Those that hold and would not expire at once; and why the others are refused."""
-    found = (yield Step("lock_dead", [_hold_row(item.hold) for item in revivals])) if revivals else []
+    found = (yield RunEach("lock_dead", [_hold_row(item.hold) for item in revivals])) if revivals else []
     late = {(row[0], row[1]): bool(row[2]) for row in found}
     current = [item for item in revivals if (item.id, item.hold.fence) in late]
     known = {item.id for item in current}
@@ -157,7 +157,7 @@ def _take_keys(keyed: Sequence[NewJob]) -> Script[set[str]]:
     """Make the jobs the holders of their keys; returns those whose key is another's, also in this batch."""
     first, repeats = split_repeats(keyed)
     if first:
-        yield Step("release_keys", [_own_key(job) for job in first])
+        yield RunEach("release_keys", [_own_key(job) for job in first])
     existing = yield from claim_keys(first)
     return existing.keys() | repeats.keys()
 

@@ -7,48 +7,26 @@ A key is reserved by inserting it. Where that conflicts, the holder is read by a
 committed meanwhile, and is replaced only by a compare-and-swap on the job id just read: two takers cannot both win.
 """
 
-from collections.abc import Generator, Iterable, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Sequence
+from typing import Any
 
 from fairlead.core.jobs.idempotency import answers, split_repeats
-from fairlead.core.jobs.model import Enqueued, NewJob, Settlement, Unique
+from fairlead.core.jobs.model import Enqueued, NewJob, Unique
 from fairlead.errors import StoreUnavailable
+from fairlead.ports.database import Run, RunEach, Script
 
 ROUNDS = 5
 
 
-class Step(NamedTuple):
-    """A statement by the name of its file, and the rows it is given."""
-
-    query: str
-    rows: list[dict[str, Any]]
-
-
-class Ask(NamedTuple):
-    """A statement by the name of its file, with parameters of its own, that runs once."""
-
-    query: str
-    parameters: dict[str, Any]
-
-
-class Settle(NamedTuple):
-    """Settlements to be applied as the store's own verb does; the rows are the ids of those that held."""
-
-    settlements: Sequence[Settlement]
-
-
-Script = Generator[Step, list[Any], list[Enqueued]]
-
-
-def enqueue_script(jobs: Sequence[NewJob], again: bool = False) -> Script:
+def enqueue_script(jobs: Sequence[NewJob], again: bool = False) -> Script[list[Enqueued]]:
     """Store the jobs whose key is free; the result says what each submission became."""
     kept, stands_for = split_repeats(jobs)
     existing = yield from claim_keys([job for job in kept if job.unique])
     fresh = [job for job in kept if job.id not in existing]
     if fresh:
-        yield Step("insert_jobs", [job_row(job) for job in fresh])
+        yield RunEach("insert_jobs", [job_row(job) for job in fresh])
     if again and fresh:
-        yield Step("withdraw_finished", [{"id": job.id} for job in fresh])
+        yield RunEach("withdraw_finished", [{"id": job.id} for job in fresh])
     return answers(jobs, stands_for, existing)
 
 
@@ -68,28 +46,28 @@ def job_row(job: NewJob) -> dict[str, Any]:
     }
 
 
-def waking(script: Script, pools: Iterable[str]) -> Generator[Step | Ask, list[Any], list[Enqueued]]:
+def waking(script: Script[list[Enqueued]], pools: Iterable[str]) -> Script[list[Enqueued]]:
     """The script, and hints that leave with its commit."""
     answers = yield from script
     for pool in pools:
-        yield Ask("hint", {"pool": pool})
+        yield Run("hint", {"pool": pool})
     return answers
 
 
-def claim_keys(keyed: Sequence[NewJob]) -> Generator[Step, list[Any], dict[str, str]]:
+def claim_keys(keyed: Sequence[NewJob]) -> Script[dict[str, str]]:
     """Make the jobs the holders of their keys; returns the holder of each key that stays with an earlier job."""
     existing: dict[str, str] = {}
     waiting = {(job.lane.tenant, job.unique.key): job for job in keyed if job.unique}
     for _ in range(ROUNDS):
         if not waiting:
             return existing
-        for row in (yield Step("reserve_keys", [_key_row(job) for job in waiting.values()])):
+        for row in (yield RunEach("reserve_keys", [_key_row(job) for job in waiting.values()])):
             del waiting[row[0], row[1]]
         if not waiting:
             return existing
         free = []
         for tenant, key, holder, is_free in (
-            yield Step("read_keys", [{"tenant": tenant, "key": key} for tenant, key in waiting])
+            yield RunEach("read_keys", [{"tenant": tenant, "key": key} for tenant, key in waiting])
         ):
             job = waiting[tenant, key]
             if holder == job.id:
@@ -100,7 +78,7 @@ def claim_keys(keyed: Sequence[NewJob]) -> Generator[Step, list[Any], dict[str, 
                 existing[job.id] = holder
                 del waiting[tenant, key]
         if free:
-            for row in (yield Step("take_over_keys", free)):
+            for row in (yield RunEach("take_over_keys", free)):
                 del waiting[row[0], row[1]]
     raise StoreUnavailable(
         f"{len(waiting)} idempotency keys changed hands {ROUNDS} times while this submission tried to take them; "

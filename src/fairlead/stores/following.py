@@ -3,39 +3,38 @@
 An expired job may name a handler that is told, and every job may name a callback endpoint.
 """
 
-from collections.abc import Generator, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from fairlead.core.jobs.expiry import ExpiredJob, follow_up
 from fairlead.core.jobs.model import NewJob
 from fairlead.core.jobs.states import State
 from fairlead.core.web.callbacks import EVERYONE, EndedJob, delivery, endpoint_named, nearest, wants_callback
+from fairlead.ports.database import RunEach, Script
 from fairlead.stores import rows
 from fairlead.stores.callbacks import endpoint_of
-from fairlead.stores.enqueue import Ask, Step, job_row
+from fairlead.stores.enqueue import job_row
 from fairlead.stores.lanes import ensure_lanes
 
-Script = Generator[Step | Ask, list[Any], None]
 
-
-def follow_script(ids: Iterable[str]) -> Script:
+def follow_script(ids: Iterable[str]) -> Script[None]:
     """Store the jobs that follow from these, which have just ended."""
     batch = [{"id": job_id} for job_id in ids]
-    found = (yield Step("read_ended", batch)) if batch else []
+    found = (yield RunEach("read_ended", batch)) if batch else []
     following = [job for row in found if (job := _after_expiry(row)) is not None]
     following += yield from _deliveries([_ended(row) for row in found if wants_callback(row[13])])
     if following:
         yield from ensure_lanes({job.lane for job in following})
-        yield Step("insert_jobs", [job_row(job) for job in following])
+        yield RunEach("insert_jobs", [job_row(job) for job in following])
 
 
-def _deliveries(ended: Sequence[EndedJob]) -> Generator[Step | Ask, list[Any], list[NewJob]]:
+def _deliveries(ended: Sequence[EndedJob]) -> Script[list[NewJob]]:
     """The deliveries to the endpoints that these jobs name, as the endpoints are now."""
     named = [(job, name) for job in ended if (name := endpoint_named(job.options)) is not None]
     wanted = sorted({(owner, name) for job, name in named for owner in (job.lane.tenant, EVERYONE)})
     if not wanted:
         return []
-    found = yield Step("read_callbacks", [{"owner": owner, "name": name} for owner, name in wanted])
+    found = yield RunEach("read_callbacks", [{"owner": owner, "name": name} for owner, name in wanted])
     endpoints = [endpoint_of(row) for row in found]
     made = [delivery(job, nearest(endpoints, job.lane.tenant, name)) for job, name in named]
     return [job for job in made if job is not None]

@@ -5,32 +5,31 @@ from typing import Any
 
 from fairlead.core.flush import Flush
 from fairlead.core.protection.run_counts import BUCKETS, Count, Counted, Sums
-from fairlead.stores.enqueue import Step
+from fairlead.ports.database import Database, RunEach, Script
 from fairlead.stores.flushes import is_new
-from fairlead.stores.statements import Script, Statements
 
 
-class HealthVerbs(Statements):
+class HealthVerbs(Database):
     """The verbs, over the statements of a store."""
 
     async def count_runs(self, counts: Sequence[Count], flush: Flush | None = None) -> Counted:
         """Add runs to their subjects, and read what these have in their spans."""
-        return await self._transact(lambda: _count_script(counts, flush))
+        return await self.transact(lambda: _count_script(counts, flush))
 
     async def health_counts(self) -> Counted:
         """What all subjects have that were counted within their spans."""
-        *found, (*_, now) = await self._ask("read_run_counts")
+        *found, (*_, now) = await self.ask("read_run_counts")
         return Counted({row[0]: Sums(*row[1:4]) for row in found}, now)
 
     async def forget_runs(self, subjects: Iterable[str]) -> None:
         """Count these subjects from nothing."""
-        await self._run_each("forget_runs", [{"subject": subject} for subject in subjects])
+        await self.run_each("forget_runs", [{"subject": subject} for subject in subjects])
 
 
 def _count_script(counts: Sequence[Count], flush: Flush | None) -> Script[Counted]:
     if (yield from is_new(flush)):
-        yield Step("count_runs", [_count_row(count) for count in counts])
-    found = yield Step("sum_runs", [{"subject": subject} for subject in sorted({count.subject for count in counts})])
+        yield RunEach("count_runs", [_count_row(count) for count in counts])
+    found = yield RunEach("sum_runs", [{"subject": subject} for subject in sorted({count.subject for count in counts})])
     return Counted({row[0]: Sums(*row[1:4]) for row in found}, found[0][4])
 
 

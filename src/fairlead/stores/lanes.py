@@ -5,12 +5,11 @@ when they are many; whoever submits to one makes sure each time that it is there
 """
 
 import threading
-from collections.abc import Generator, Iterable
-from typing import Any
+from collections.abc import Iterable
 
 from fairlead.core.jobs.model import Lane, NewJob
+from fairlead.ports.database import RunEach, Script
 from fairlead.stores import rows
-from fairlead.stores.enqueue import Step
 
 MOST_KEYED = 50_000
 
@@ -51,19 +50,19 @@ class KnownLanes:
         return [lane_id for lane_id in set(lane_ids) if lane_id not in self._lanes]
 
 
-def ensure_lanes(lanes: Iterable[Lane]) -> Generator[Step, list[Any], None]:
+def ensure_lanes(lanes: Iterable[Lane]) -> Script[None]:
     """Insert those that are not there, and keep the others from being removed.
 
     They are read first, since two open transactions that write the same lane would wait for each other.
     """
     wanted = {lane.id: lane for lane in lanes}
-    found = yield Step("read_lanes", [{"id": lane_id} for lane_id in wanted])
+    found = yield RunEach("read_lanes", [{"id": lane_id} for lane_id in wanted])
     missing = wanted.keys() - {row[0] for row in found}
     idle = [{"id": row[0]} for row in found if row[7]]
     if missing:
-        yield Step("insert_lanes", [rows.lane_row(wanted[lane_id]) for lane_id in sorted(missing)])
+        yield RunEach("insert_lanes", [rows.lane_row(wanted[lane_id]) for lane_id in sorted(missing)])
     if idle:
-        yield Step("wake_lanes", sorted(idle, key=lambda row: row["id"]))
+        yield RunEach("wake_lanes", sorted(idle, key=lambda row: row["id"]))
 
 
 def distinct_lanes(jobs: Iterable[NewJob]) -> list[Lane]:

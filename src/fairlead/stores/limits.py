@@ -17,11 +17,10 @@ from fairlead.core.jobs.model import Claim, Lane, Lease, Quota
 from fairlead.core.protection.limits import Account, Bound, Rules, Wanted, account, grant, room, usage
 from fairlead.core.protection.token_bucket import Bucket, Flow, full_at, left, take, wait
 from fairlead.errors import StoreUnavailable
+from fairlead.ports.database import Database, Run, RunEach, Script
 from fairlead.ports.limits import Holder, LimitedClaims, LimitUse, Taken
 from fairlead.stores import rows
-from fairlead.stores.enqueue import Ask, Step
 from fairlead.stores.lanes import KnownLanes
-from fairlead.stores.statements import Script, Statements
 
 ROUNDS = 5
 MOST_MADE = 50_000
@@ -36,7 +35,7 @@ class Locked(NamedTuple):
     now: float
 
 
-class LimitVerbs(Statements):
+class LimitVerbs(Database):
     """The verbs, over the statements of a store."""
 
     _lanes: KnownLanes
@@ -70,9 +69,9 @@ class LimitVerbs(Statements):
 
     async def limit_use(self) -> LimitUse:
         """How many jobs run in each lane, and the buckets, at the store's now."""
-        running = await self._ask("count_running")
+        running = await self.ask("count_running")
         await self._learn_lanes(row[0] for row in running)
-        buckets = await self._ask("read_limits")
+        buckets = await self.ask("read_limits")
         return LimitUse(
             {self._lanes[lane]: count for lane, count in running},
             {name: Bucket(tokens, at) for name, tokens, at, _ in buckets if tokens is not None},
@@ -82,26 +81,26 @@ class LimitVerbs(Statements):
     async def holders(self, lanes: Iterable[Lane], most: int) -> list[Holder]:
         """Jobs of these lanes that run now, those that run longest first."""
         tenants = {lane.id: lane.tenant for lane in lanes}
-        found = await self._ask("holders", lanes=json.dumps(list(tenants)), most=most)
+        found = await self.ask("holders", lanes=json.dumps(list(tenants)), most=most)
         return [Holder(row[0], tenants[row[1]], row[2], row[3]) for row in found]
 
     async def prune_limits(self, kept: float, limit: int) -> int:
         """Remove buckets that make no difference and lanes with keys that have been idle so long; returns those."""
-        await self._run("forget_limits", limit=limit)
-        if not await self._ask("keyed_lanes"):
+        await self.run("forget_limits", limit=limit)
+        if not await self.ask("keyed_lanes"):
             return 0
-        await self._run("unmark_lanes")
-        await self._run("mark_lanes")
-        return len(await self._run("forget_lanes", kept=kept))
+        await self.run("unmark_lanes")
+        await self.run("mark_lanes")
+        return len(await self.run("forget_lanes", kept=kept))
 
     async def _with_rows(self, names: Sequence[str], make_script: Callable[[], Script[Value | None]]) -> Value:
         for _ in range(ROUNDS):
             if new := [{"name": name} for name in names if name not in self._made]:
-                await self._run_each("make_limits", new)
+                await self.run_each("make_limits", new)
                 if len(self._made) > MOST_MADE:
                     self._made.clear()
                 self._made.update(names)
-            answer = await self._transact(make_script)
+            answer = await self.transact(make_script)
             if answer is not None:
                 return answer
             self._made.difference_update(names)
@@ -136,7 +135,7 @@ def _claim(
 
 def _lock(names: Sequence[str]) -> Script[Locked | None]:
     """None if one of them is not there."""
-    found = yield Step("lock_limits", [{"name": name} for name in names])
+    found = yield RunEach("lock_limits", [{"name": name} for name in names])
     if len(found) < len(names):
         return None
     buckets = {name: None if tokens is None else Bucket(tokens, at) for name, tokens, at, *_ in found}
@@ -147,9 +146,9 @@ def _used(bounds: Mapping[str, Bound], rules: Rules, known: KnownLanes) -> Scrip
     """How many jobs run under each limit; not looked at where only rates are limited."""
     if all(item.concurrent is None for item in bounds.values()):
         return {}
-    running = yield Ask("count_running", {})
+    running = yield Run("count_running", {})
     unknown = known.unknown_among(row[0] for row in running)
-    found = (yield Step("read_lanes", [{"id": lane} for lane in unknown])) if unknown else []
+    found = (yield RunEach("read_lanes", [{"id": lane} for lane in unknown])) if unknown else []
     read = {row[0]: rows.lane_of(row) for row in found}
     return usage(rules, ((read[lane] if lane in read else known[lane], count) for lane, count in running))
 
@@ -177,7 +176,7 @@ def _write_buckets(buckets: Mapping[str, Bucket | None], bounds: Mapping[str, Bo
         if bucket is not None
     ]
     if batch:
-        yield Step("spend_limits", batch)
+        yield RunEach("spend_limits", batch)
 
 
 def _bucket_row(name: str, bucket: Bucket, way: Flow) -> dict[str, Any]:
@@ -192,5 +191,5 @@ def _take(name: str, way: Flow, least: int, most: int) -> Script[Taken | None]:
     count = min(most, int(left(bucket, way, locked.now)))
     if count < least:
         return Taken(0, wait(take(bucket, way, locked.now, 0), way, least))
-    yield Step("spend_limits", [_bucket_row(name, take(bucket, way, locked.now, count), way)])
+    yield RunEach("spend_limits", [_bucket_row(name, take(bucket, way, locked.now, count), way)])
     return Taken(count, 0.0)

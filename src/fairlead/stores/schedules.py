@@ -24,17 +24,17 @@ from fairlead.core.schedule.schedules import (
     ScheduleWrite,
 )
 from fairlead.core.stored import word
+from fairlead.ports.database import Database, Run, RunEach, Script
 from fairlead.stores import rows
 from fairlead.stores.dead_letters import append_script
-from fairlead.stores.enqueue import Ask, Step, job_row
+from fairlead.stores.enqueue import job_row
 from fairlead.stores.lanes import ensure_lanes
-from fairlead.stores.statements import Script, Statements
 
 KEPT_FIRES = 100
 SCHEDULE_COLUMNS = 20
 
 
-class ScheduleVerbs(Statements):
+class ScheduleVerbs(Database):
     """The verbs, over the statements of a store."""
 
     async def read_many(self, ids: Iterable[str]) -> list[JobRecord]:
@@ -43,53 +43,53 @@ class ScheduleVerbs(Statements):
 
     async def now(self) -> float:
         """The database's clock."""
-        ((now,),) = await self._ask("read_clock")
+        ((now,),) = await self.ask("read_clock")
         return float(now)
 
     async def due_schedules(self, limit: int) -> list[DueSchedule]:
         """Active schedules whose next fire has come, the longest overdue first."""
         return [
             DueSchedule(schedule_of(row), *row[SCHEDULE_COLUMNS:])
-            for row in await self._ask("due_schedules", limit=limit)
+            for row in await self.ask("due_schedules", limit=limit)
         ]
 
     async def see_schedule(self, name: str) -> DueSchedule | None:
         """One schedule, due or not, with the store's now and its jobs that have not ended."""
-        found = await self._ask("see_schedule", schedule=name)
+        found = await self.ask("see_schedule", schedule=name)
         return DueSchedule(schedule_of(found[0]), *found[0][SCHEDULE_COLUMNS:]) if found else None
 
     async def next_fire(self) -> float | None:
         """Seconds until the next schedule is due."""
-        found = await self._ask("next_fire")
+        found = await self.ask("next_fire")
         return found[0][0] if found else None
 
     async def fire_schedules(self, plans: Sequence[FirePlan]) -> set[str]:
         """Carry out the plans whose schedule is still what was seen, each as a whole; returns their names."""
-        return await self._transact(lambda: _fire_all(plans)) if plans else set()
+        return await self.transact(lambda: _fire_all(plans)) if plans else set()
 
     async def write_schedule(self, write: ScheduleWrite, note: AuditNote) -> bool:
         """Make or change a schedule with its fires; whether it was still what was seen."""
-        return await self._transact(lambda: _write(write, note))
+        return await self.transact(lambda: _write(write, note))
 
     async def remove_schedule(self, name: str, seen: int, note: AuditNote) -> bool:
         """Remove a schedule and the record of its fires; whether it was still what was seen."""
-        return await self._transact(lambda: _remove(name, seen, note))
+        return await self.transact(lambda: _remove(name, seen, note))
 
     async def read_schedules(self, names: Iterable[str]) -> list[Schedule]:
         """Those of the schedules that there are."""
-        found = await self._ask_each("read_schedules", [{"name": name} for name in names])
+        found = await self.ask_each("read_schedules", [{"name": name} for name in names])
         return [schedule_of(row) for row in found]
 
     async def list_schedules(
         self, limit: int, after: str | None = None, owner: str | None = None, tenant: str | None = None
     ) -> list[Schedule]:
         """Schedules by name, beginning after one; of one owner or of all, of one tenant or of all."""
-        found = await self._ask("list_schedules", limit=limit, after=after, owner=owner, tenant=tenant)
+        found = await self.ask("list_schedules", limit=limit, after=after, owner=owner, tenant=tenant)
         return [schedule_of(row) for row in found]
 
     async def read_fires(self, names: Iterable[str], most: int) -> list[FireRecord]:
         """The last fires of each schedule, newest first, with the states and the tenants of their jobs."""
-        found = await self._ask_each("read_fires", [{"name": name, "most": most} for name in names])
+        found = await self.ask_each("read_fires", [{"name": name, "most": most} for name in names])
         records = [_fire_record(row) for row in found]
         jobs = await self.read_many({item.job_id for item in records if item.job_id is not None})
         known = {job.id: job for job in jobs}
@@ -109,17 +109,17 @@ def schedule_of(row: rows.Row) -> Schedule:
 
 def _fire_all(plans: Sequence[FirePlan]) -> Script[set[str]]:
     seen = [{"name": plan.name, "version": plan.version} for plan in plans]
-    held = {row[0] for row in (yield Step("lock_schedules", seen))}
+    held = {row[0] for row in (yield RunEach("lock_schedules", seen))}
     winners = [plan for plan in plans if plan.name in held]
     if winners:
         yield from _record([(plan.name, fire) for plan in winners for fire in plan.fires])
-        yield Step("advance_schedules", [_advance_row(plan) for plan in winners])
+        yield RunEach("advance_schedules", [_advance_row(plan) for plan in winners])
     return held
 
 
 def _write(write: ScheduleWrite, note: AuditNote) -> Script[bool]:
     statement = "insert_schedule" if write.seen is None else "update_schedule"
-    if not (yield Ask(statement, {**_schedule_row(write.schedule), "seen": write.seen})):
+    if not (yield Run(statement, {**_schedule_row(write.schedule), "seen": write.seen})):
         return False
     yield from _record([(write.schedule.name, fire) for fire in write.fires])
     yield from append_script(note, [fire.job.id for fire in write.fires if fire.job is not None])
@@ -127,9 +127,9 @@ def _write(write: ScheduleWrite, note: AuditNote) -> Script[bool]:
 
 
 def _remove(name: str, seen: int, note: AuditNote) -> Script[bool]:
-    if not (yield Ask("remove_schedule", {"name": name, "seen": seen})):
+    if not (yield Run("remove_schedule", {"name": name, "seen": seen})):
         return False
-    yield Ask("remove_fires", {"name": name})
+    yield Run("remove_fires", {"name": name})
     yield from append_script(note)
     return True
 
@@ -138,16 +138,16 @@ def _record(fires: Sequence[tuple[str, Fire]]) -> Script[None]:
     """Record fires, insert the jobs of those that were not recorded before, and forget the oldest."""
     if not fires:
         return
-    recorded = {row[0] for row in (yield Step("insert_fires", [_fire_row(name, fire) for name, fire in fires]))}
+    recorded = {row[0] for row in (yield RunEach("insert_fires", [_fire_row(name, fire) for name, fire in fires]))}
     jobs = [fire.job for _, fire in fires if fire.job is not None and fire.job.id in recorded]
     yield from _insert(jobs)
-    yield Step("trim_fires", [{"schedule": name, "kept": KEPT_FIRES} for name in {name for name, _ in fires}])
+    yield RunEach("trim_fires", [{"schedule": name, "kept": KEPT_FIRES} for name in {name for name, _ in fires}])
 
 
 def _insert(jobs: Sequence[NewJob]) -> Script[None]:
     if jobs:
         yield from ensure_lanes({job.lane for job in jobs})
-        yield Step("insert_jobs", [job_row(job) for job in jobs])
+        yield RunEach("insert_jobs", [job_row(job) for job in jobs])
 
 
 def _schedule_row(schedule: Schedule) -> dict[str, Any]:

@@ -11,16 +11,15 @@ from fairlead.core.fairness.run_times import RunCount
 from fairlead.core.fairness.share import Balance, Charge
 from fairlead.core.flush import Flush
 from fairlead.core.insight.wait_times import WaitCount
+from fairlead.ports.database import Database, Run, RunEach, Script
 from fairlead.ports.shares import Exchanged, LaneDepth
-from fairlead.stores.enqueue import Ask, Step
 from fairlead.stores.flushes import is_new
 from fairlead.stores.lanes import KnownLanes
-from fairlead.stores.statements import Script, Statements
 
 FLUSHES = 86_400.0  # seconds; nobody sends again what is older
 
 
-class ShareVerbs(Statements):
+class ShareVerbs(Database):
     """The verbs, over the statements of a store."""
 
     _lanes: KnownLanes
@@ -31,7 +30,7 @@ class ShareVerbs(Statements):
 
     async def exchange_shares(self, charges: Sequence[Charge], since: float, flush: Flush | None = None) -> Exchanged:
         """Charge the accounts, and read those that anybody has charged since an instant of the store's clock."""
-        return await self._transact(lambda: _exchange_script(charges, since, flush))
+        return await self.transact(lambda: _exchange_script(charges, since, flush))
 
     async def record_usage(
         self,
@@ -41,45 +40,45 @@ class ShareVerbs(Statements):
         flush: Flush | None = None,
     ) -> None:
         """Add what was delivered and how long jobs waited to this minute, and runs to this hour."""
-        await self._transact(lambda: _usage_script(deliveries, runs, waits, flush))
+        await self.transact(lambda: _usage_script(deliveries, runs, waits, flush))
 
     async def lane_depths(self, most: int) -> list[LaneDepth]:
         """The lanes that have ready jobs, and how many; none is counted further than to `most`."""
-        found = await self._ask("lane_depths", most=most)
+        found = await self.ask("lane_depths", most=most)
         await self._learn_lanes(row[0] for row in found)
         return [LaneDepth(self._lanes[row[0]], row[1], row[2]) for row in found]
 
     async def unsettled_ledger(self, window: float) -> tuple[list[Unsettled], int]:
         """What was delivered within so many seconds and has not been looked at; and which minute it is."""
-        *found, (now, *_) = await self._ask("unsettled_ledger", window=window)
+        *found, (now, *_) = await self.ask("unsettled_ledger", window=window)
         return [Unsettled(*row) for row in found], now
 
     async def settle_ledger(self, entries: Sequence[Entry]) -> None:
         """Write what was due, for the entries that nobody else has settled meanwhile."""
         ordered = sorted(entries)
-        await self._transact(lambda: _step("settle_ledger", [entry._asdict() for entry in ordered]))
+        await self.transact(lambda: _step("settle_ledger", [entry._asdict() for entry in ordered]))
 
     async def ledger(self, window: float) -> list[Line]:
         """What each tenant was due and got in each pool within the last so many seconds."""
-        return [Line(*row) for row in await self._ask("sum_ledger", window=window)]
+        return [Line(*row) for row in await self.ask("sum_ledger", window=window)]
 
     async def tenant_ledger(self, tenant: str, window: float) -> list[Line]:
         """What one tenant was due and got, minute by minute, the newest first."""
-        return [Line(*row) for row in await self._ask("read_ledger", tenant=tenant, window=window)]
+        return [Line(*row) for row in await self.ask("read_ledger", tenant=tenant, window=window)]
 
     async def run_counts(self, window: float, job_type: str | None = None) -> list[RunCount]:
         """How long the types, or one of them, ran within the last so many seconds, in whole hours."""
-        return [RunCount(*row) for row in await self._ask("run_counts", window=window, type=job_type)]
+        return [RunCount(*row) for row in await self.ask("run_counts", window=window, type=job_type)]
 
     async def prune_shares(self, keep: float) -> None:
         """Remove what is older than so many seconds from ledger, runs and waits, and accounts unused for so long."""
-        await self._transact(lambda: _prune_script(keep))
+        await self.transact(lambda: _prune_script(keep))
 
 
 def _exchange_script(charges: Sequence[Charge], since: float, flush: Flush | None) -> Script[Exchanged]:
     if charges and (yield from is_new(flush)):
-        yield Step("charge_shares", [charge._asdict() for charge in sorted(charges)])
-    *found, (*_, now) = yield Ask("read_shares", {"since": since})
+        yield RunEach("charge_shares", [charge._asdict() for charge in sorted(charges)])
+    *found, (*_, now) = yield Run("read_shares", {"since": since})
     return Exchanged([Balance(*row) for row in found], now)
 
 
@@ -89,19 +88,19 @@ def _usage_script(
     if not (yield from is_new(flush)):
         return
     if deliveries:
-        yield Step("add_deliveries", [delivery._asdict() for delivery in sorted(deliveries)])
+        yield RunEach("add_deliveries", [delivery._asdict() for delivery in sorted(deliveries)])
     if runs:
-        yield Step("add_runs", [run._asdict() for run in sorted(runs)])
+        yield RunEach("add_runs", [run._asdict() for run in sorted(runs)])
     if waits:
-        yield Step("add_waits", [wait._asdict() for wait in sorted(waits)])
+        yield RunEach("add_waits", [wait._asdict() for wait in sorted(waits)])
 
 
 def _step(query: str, rows: list[dict[str, Any]]) -> Script[None]:
     if rows:
-        yield Step(query, rows)
+        yield RunEach(query, rows)
 
 
 def _prune_script(keep: float) -> Script[None]:
     for query in ("prune_ledger", "prune_runs", "prune_waits", "prune_accounts"):
-        yield Ask(query, {"keep": keep})
-    yield Ask("prune_flushes", {"keep": FLUSHES})
+        yield Run(query, {"keep": keep})
+    yield Run("prune_flushes", {"keep": FLUSHES})

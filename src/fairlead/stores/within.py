@@ -5,7 +5,7 @@ is recognised by the names of its classes, so that nothing is imported that the 
 to the driver. Nothing is remembered across calls, since the caller may roll back.
 """
 
-from collections.abc import Awaitable, Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib import import_module
 from os.path import realpath
@@ -16,17 +16,17 @@ from pydantic_core import to_json
 from fairlead.core.jobs.model import Enqueued, NewJob
 from fairlead.core.protection.backpressure import with_shed
 from fairlead.errors import ConfigError
+from fairlead.ports.database import Rows, Run, RunEach, Script, Settle, Statement
 from fairlead.ports.limits import Door
 from fairlead.stores.admission import backlog_of
 from fairlead.stores.controls import changed_of
-from fairlead.stores.enqueue import Ask, Step, enqueue_script
+from fairlead.stores.enqueue import enqueue_script
 from fairlead.stores.lanes import ensure_lanes
 
 SHARD = 0
 SUPPORTED = "psycopg 3, psycopg2, sqlite3, apsw or aiosqlite, directly or through SQLAlchemy or Django"
 
 Query = Callable[[str], str]
-Asked = TypeVar("Asked")
 Answer = TypeVar("Answer")
 
 
@@ -50,9 +50,9 @@ class Task(NamedTuple):
     path: str | None
     door: Door | None
 
-    def bindings(self, step: Step | Ask) -> list[dict[str, Any]]:
+    def bindings(self, step: RunEach | Run) -> list[dict[str, Any]]:
         """PostgreSQL takes all rows at once as JSON, SQLite one after the other."""
-        if isinstance(step, Ask):
+        if isinstance(step, Run):
             return [{"shard": SHARD, "now": self.now, **step.parameters}]
         if self.dialect == "postgresql":
             return [{"shard": SHARD, "rows": to_json(step.rows).decode()}]
@@ -76,7 +76,7 @@ def run_within(
     return _run(connection, task)
 
 
-def drive(script: Generator[Asked, list[Any], Answer], perform: Callable[[Asked], list[Any]]) -> Answer:
+def drive(script: Script[Answer], perform: Callable[[Statement], Rows]) -> Answer:
     """Run a script of statements to its end."""
     try:
         step = next(script)
@@ -87,9 +87,7 @@ def drive(script: Generator[Asked, list[Any], Answer], perform: Callable[[Asked]
         return answer
 
 
-async def drive_async(
-    script: Generator[Asked, list[Any], Answer], perform: Callable[[Asked], Awaitable[list[Any]]]
-) -> Answer:
+async def drive_async(script: Script[Answer], perform: Callable[[Statement], Awaitable[Rows]]) -> Answer:
     """The same, where a statement has to be awaited."""
     try:
         step = next(script)
@@ -100,10 +98,10 @@ async def drive_async(
         return answer
 
 
-def _script(task: Task) -> Generator[Step | Ask, list[Any], list[Enqueued]]:
+def _script(task: Task) -> Script[list[Enqueued]]:
     """Make sure of the database, ask whether the jobs may be submitted, make sure of the lanes, then enqueue."""
     if task.path is not None:
-        _require_same_file((yield Step("main_file", [{}])), task.path)
+        _require_same_file((yield RunEach("main_file", [{}])), task.path)
     kept = task.jobs if task.door is None else (yield from _admit(task.door, task.jobs))
     if not kept:
         return with_shed(task.jobs, [], [])
@@ -112,13 +110,13 @@ def _script(task: Task) -> Generator[Step | Ask, list[Any], list[Enqueued]]:
     return answers if len(kept) == len(task.jobs) else with_shed(task.jobs, kept, answers)
 
 
-def _admit(door: Door, jobs: Sequence[NewJob]) -> Generator[Step | Ask, list[Any], Sequence[NewJob]]:
+def _admit(door: Door, jobs: Sequence[NewJob]) -> Script[Sequence[NewJob]]:
     """Read what the door has to know, where what it knows is old, and let it decide."""
     is_stale = door.is_stale()
     if is_stale:
-        door.follow(changed_of((yield Ask("read_controls", {"since": door.version}))))
+        door.follow(changed_of((yield Run("read_controls", {"since": door.version}))))
     if (door.lacks(jobs) or is_stale) and (tenants := door.tenants()):
-        door.sampled(backlog_of((yield Step("read_backlog", [{"tenant": tenant} for tenant in tenants]))))
+        door.sampled(backlog_of((yield RunEach("read_backlog", [{"tenant": tenant} for tenant in tenants]))))
     return door.admit_here(jobs)
 
 
@@ -136,7 +134,8 @@ def _run(connection: Any, task: Task) -> Any:
 
 
 def _perform(connection: Any, driver: Driver, task: Task) -> list[Enqueued]:
-    def perform(step: Step | Ask) -> list[Any]:
+    def perform(step: Statement) -> Rows:
+        assert not isinstance(step, Settle)
         text = task.query(step.query)
         return [row for given in task.bindings(step) for row in driver.execute(connection, text, given)]
 
@@ -145,7 +144,8 @@ def _perform(connection: Any, driver: Driver, task: Task) -> list[Enqueued]:
 
 
 async def _perform_async(connection: Any, driver: Driver, task: Task) -> list[Enqueued]:
-    async def perform(step: Step | Ask) -> list[Any]:
+    async def perform(step: Statement) -> Rows:
+        assert not isinstance(step, Settle)
         text = task.query(step.query)
         return [row for given in task.bindings(step) for row in await driver.execute(connection, text, given)]
 

@@ -195,7 +195,7 @@ async def test_a_key_that_was_taken_again_after_the_look_stays(store: SqliteStor
     keyed = [replace(job, unique=Unique("k", Scope.WINDOW, 60.0)) for job in new_jobs(2)]
     await store.enqueue(keyed[:1])
     clock.now += 61
-    free = await store._ask("forgettable", limit=10)
+    free = await store.ask("forgettable", limit=10)
     assert [row[2] for row in free] == [keyed[0].id]
     await store.enqueue(keyed[1:])
     await store._database.run(verbs.forget_keys(free))

@@ -22,6 +22,7 @@ from fairlead.core.jobs.settle import is_followed
 from fairlead.core.jobs.states import FINAL
 from fairlead.core.plain import PlainBatch
 from fairlead.errors import StoreError, StoreRefused, StoreUnavailable
+from fairlead.ports.database import Run, Script, Settle, Statement
 from fairlead.ports.limits import Door
 from fairlead.ports.store import BlockingTransaction, OpenTransaction
 from fairlead.stores import rows
@@ -31,7 +32,7 @@ from fairlead.stores.callbacks import CallbackVerbs
 from fairlead.stores.cancelling import CancelVerbs
 from fairlead.stores.controls import ControlVerbs
 from fairlead.stores.dead_letters import DeadLetterVerbs
-from fairlead.stores.enqueue import Ask, Settle, Step, enqueue_script, waking
+from fairlead.stores.enqueue import enqueue_script, waking
 from fairlead.stores.following import follow_script
 from fairlead.stores.health import HealthVerbs
 from fairlead.stores.lanes import KnownLanes, distinct_lanes, ensure_lanes
@@ -57,7 +58,6 @@ from fairlead.stores.records import RecordVerbs, Rows
 from fairlead.stores.samples import SampleVerbs
 from fairlead.stores.schedules import ScheduleVerbs
 from fairlead.stores.shares import ShareVerbs
-from fairlead.stores.statements import Script
 from fairlead.stores.within import drive_async, run_within
 
 NOBODY = "00000000-0000-0000-0000-000000000000"
@@ -147,14 +147,14 @@ class PostgresStore(
         is_plain = not again and all(job.is_plain for job in jobs)
         if is_plain and await self._insert_plain(ids, _lane_ids(jobs), payloads, wake):
             return [Enqueued(job_id, False) for job_id in ids]
-        return await self._transact(lambda: waking(enqueue_script(jobs, again), wake))
+        return await self.transact(lambda: waking(enqueue_script(jobs, again), wake))
 
     async def enqueue_plain(self, batch: PlainBatch, wake: Collection[str] = ()) -> None:
         """The same for many jobs that nothing is special about."""
         await self._ensure_lanes([batch.lane])
         lanes = [str(batch.lane.id)] * len(batch.ids)
         if not await self._insert_plain(batch.ids, lanes, batch.payloads, wake):
-            await self._transact(lambda: waking(enqueue_script(batch.jobs()), wake))
+            await self.transact(lambda: waking(enqueue_script(batch.jobs()), wake))
 
     async def _insert_plain(
         self, ids: Sequence[str], lanes: Sequence[str], payloads: Sequence[str], wake: Collection[str]
@@ -162,7 +162,7 @@ class PostgresStore(
         """Store jobs whose ids are new, since looking whether they are costs a third more; False if one is not."""
         name, given = _plain_insert(ids, lanes, payloads, wake)
         try:
-            await self._run(name, **given)
+            await self.run(name, **given)
         except StoreRefused as error:
             if isinstance(error.__cause__, UniqueViolation):
                 return False
@@ -205,7 +205,7 @@ class PostgresStore(
         return rows.claims_of_parts([columns], self._lanes.__getitem__, lease)
 
     def _claiming(self, quotas: Sequence[Quota], lease: Lease) -> Script[Rows]:
-        return (yield Ask("claim", _claim_parameters(quotas, lease)))
+        return (yield Run("claim", _claim_parameters(quotas, lease)))
 
     async def settle(self, settlements: Sequence[Settlement], expired_only: bool = False) -> set[str]:
         """Apply the settlements whose hold still holds; returns their ids."""
@@ -232,7 +232,7 @@ class PostgresStore(
             cursor = await connection.execute(query(name), {**given, **own})
         if cursor.rowcount == len(items.ids):
             return set(items.ids)
-        return {row[0] for row in await self._run("settled_succeeded", **given, fences=_numbers(items.fences))}
+        return {row[0] for row in await self.run("settled_succeeded", **given, fences=_numbers(items.fences))}
 
     async def _settle_others(self, settlements: Sequence[Settlement], expired_only: bool) -> set[str]:
         if len({item.id for item in settlements}) < len(settlements):
@@ -243,7 +243,7 @@ class PostgresStore(
         returned = [rows.settlement_row(item) for item in settlements if item.state not in FINAL]
         for name, batch in (("settle_finish", finished), ("settle_return", returned)):
             if batch:
-                found = await self._run(name, rows=_text(batch), nobody=NOBODY, expired_only=expired_only)
+                found = await self.run(name, rows=_text(batch), nobody=NOBODY, expired_only=expired_only)
                 settled.update(row[0] for row in found)
         return settled
 
@@ -252,11 +252,11 @@ class PostgresStore(
         given = {"rows": _text(batch), "nobody": NOBODY, "expired_only": expired_only}
 
         def script() -> Script[set[str]]:
-            settled = {row[0] for row in (yield Ask("settle_finish", given))}
+            settled = {row[0] for row in (yield Run("settle_finish", given))}
             yield from follow_script(settled)
             return settled
 
-        return await self._transact(script)
+        return await self.transact(script)
 
     async def begin(self) -> OpenTransaction:
         """Open a transaction for a handler's own writes, on a connection of its own."""
@@ -274,7 +274,7 @@ class PostgresStore(
     async def wake(self, pools: Iterable[str]) -> None:
         """Hint to listening workers that these pools may have work."""
         for pool in set(pools):
-            await self._run("notify", pool=pool)
+            await self.run("notify", pool=pool)
 
     async def listen(self, on_wake: Callable[[str], None]) -> None:
         """Call back with the pool at each hint, until cancelled; heals itself."""
@@ -282,7 +282,7 @@ class PostgresStore(
 
     async def facts(self) -> dict[str, Any]:
         """What an operator wants to know about this database."""
-        (row,) = await self._run("facts")
+        (row,) = await self.run("facts")
         async with self._connection() as connection:
             pooled = is_pooled(connection)
         return {
@@ -303,37 +303,37 @@ class PostgresStore(
     def _connection(self) -> AbstractAsyncContextManager[psycopg.AsyncConnection[Any]]:
         return self._pool.lend()
 
-    async def _transact(self, make_script: Callable[[], Script[Value]]) -> Value:
+    async def transact(self, make_script: Callable[[], Script[Value]]) -> Value:
         async with self._connection() as connection, connection.transaction():
             return await self._drive(connection, make_script())
 
     async def _drive(self, connection: Any, script: Script[Value]) -> Value:
-        async def perform(step: Step | Ask | Settle) -> Rows:
+        async def perform(step: Statement) -> Rows:
             if isinstance(step, Settle):
                 return [(job_id,) for job_id in await self._joined(connection).settle(step.settlements)]
-            given = step.parameters if isinstance(step, Ask) else {"rows": _text(step.rows)}
+            given = step.parameters if isinstance(step, Run) else {"rows": _text(step.rows)}
             cursor = await connection.execute(query(step.query), {"shard": SHARD, **given})
             return await cursor.fetchall() if cursor.description else []
 
         return await drive_async(script, perform)
 
-    async def _ask(self, name: str, **parameters: Any) -> Rows:
+    async def ask(self, name: str, **parameters: Any) -> Rows:
         """Reading can be repeated, so connections that broke while they lay in the pool are nobody's concern."""
         try:
-            return await self._run(name, **parameters)
+            return await self.run(name, **parameters)
         except StoreUnavailable:
             with heeding(), translating():
                 async with asyncio.timeout(DEADLINE):
                     await self._pool.check()
-            return await self._run(name, **parameters)
+            return await self.run(name, **parameters)
 
-    async def _ask_each(self, name: str, batch: Sequence[dict[str, Any]]) -> Rows:
-        return await self._ask(name, rows=_text(batch))
+    async def ask_each(self, name: str, batch: Sequence[dict[str, Any]]) -> Rows:
+        return await self.ask(name, rows=_text(batch))
 
-    async def _run_each(self, name: str, batch: Sequence[dict[str, Any]]) -> Rows:
-        return await self._run(name, rows=_text(batch))
+    async def run_each(self, name: str, batch: Sequence[dict[str, Any]]) -> Rows:
+        return await self.run(name, rows=_text(batch))
 
-    async def _run(self, name: str, **parameters: Any) -> Rows:
+    async def run(self, name: str, **parameters: Any) -> Rows:
         async with self._connection() as connection:
             cursor = await connection.execute(query(name), {"shard": SHARD, **parameters})
             return await cursor.fetchall() if cursor.description else []
@@ -341,7 +341,7 @@ class PostgresStore(
     async def _ensure_lanes(self, wanted: Iterable[Lane]) -> None:
         lanes = self._lanes.new_among(wanted)
         if lanes:
-            await drive_async(ensure_lanes(lanes), lambda step: self._run_each(step.query, step.rows))
+            await self.transact(lambda: ensure_lanes(lanes))
             self._lanes.add(lanes)
 
     def _joined(self, connection: Any) -> "JoinedStore":
@@ -361,7 +361,7 @@ class JoinedStore(PostgresStore):
             async with asyncio.timeout(DEADLINE):
                 yield self._given
 
-    async def _transact(self, make_script: Callable[[], Script[Value]]) -> Value:
+    async def transact(self, make_script: Callable[[], Script[Value]]) -> Value:
         """The transaction is open, and ends with whoever began it."""
         async with self._connection() as connection:
             return await self._drive(connection, make_script())

@@ -26,14 +26,14 @@ class ListingVerbs(RecordVerbs):
         if containing is not None or not only_live or not await self._are_few(wanted, cursor):
             return await super().list_jobs(wanted, limit, cursor, containing)
         given = {"limit": limit + 1, "cursor": cursor, **rows.filter_row(wanted)}
-        return await self._page(await self._ask("list_few_live", **given), limit)
+        return await self._page(await self.ask("list_few_live", **given), limit)
 
     async def find_live(self, wanted: JobFilter, limit: int, cursor: str | None = None) -> list[Held]:
         """Live jobs that fit, newest first, as another settler sees them."""
         name = "find_few_live" if await self._are_few(wanted, cursor) else "find_live"
-        return await self._held(await self._ask(name, limit=limit, cursor=cursor, **rows.filter_row(wanted)))
+        return await self._held(await self.ask(name, limit=limit, cursor=cursor, **rows.filter_row(wanted)))
 
     async def _are_few(self, wanted: JobFilter, cursor: str | None) -> bool:
         """Whether few live jobs are in the wanted states."""
         most = FEW if cursor is None else FEW_AFTER
-        return not await self._ask("live_beyond", states=rows.filter_row(wanted)["states"], most=most)
+        return not await self.ask("live_beyond", states=rows.filter_row(wanted)["states"], most=most)

@@ -20,6 +20,7 @@ from fairlead.core.jobs.model import (
 )
 from fairlead.core.plain import PlainBatch
 from fairlead.errors import ConfigError
+from fairlead.ports.database import Script
 from fairlead.ports.limits import Door
 from fairlead.ports.store import BlockingTransaction, OpenTransaction
 from fairlead.stores import rows
@@ -43,10 +44,8 @@ from fairlead.stores.sqlite.database import Database
 from fairlead.stores.sqlite.leasebook import SqliteLeaseBook
 from fairlead.stores.sqlite.listing import ListingVerbs
 from fairlead.stores.sqlite.migrate import apply_missing, check_schema
-from fairlead.stores.sqlite.scripts import scripted
 from fairlead.stores.sqlite.telling import columns_of
 from fairlead.stores.sqlite.wakeups import LocalWakeups, SocketWakeups
-from fairlead.stores.statements import Script
 from fairlead.stores.within import run_within
 
 SLICE = 250  # rows that one transaction of a pruning removes
@@ -165,21 +164,21 @@ class SqliteStore(
             retention=default_retention,
             shortest=min([default_retention, *retention.values()]),
         )
-        free = await self._ask("forgettable", limit=limit)
+        free = await self.ask("forgettable", limit=limit)
         removed = 0
         for start in range(0, len(prunable), SLICE):
             removed += await self._database.run(verbs.prune(prunable[start : start + SLICE]))
         for start in range(0, len(free), SLICE):
             await self._database.run(verbs.forget_keys(free[start : start + SLICE]))
-        await self._run("forget_workers")
-        await self._run("forget_run_counts")
+        await self.run("forget_workers")
+        await self.run("forget_run_counts")
         return removed
 
     async def _prunable(self, limit: int, **kept: Any) -> Rows:
         """The next jobs that may go, in the order in which they lie; begins anew where only young ones follow."""
         found: Rows = []
         for _ in range(LOOKS):
-            ((last, old, told),) = await self._ask("prunable", after=self._pruned_to, looked=LOOKED, **kept)
+            ((last, old, told),) = await self.ask("prunable", after=self._pruned_to, looked=LOOKED, **kept)
             found += from_json(told)[: limit - len(found)]
             if len(found) >= limit:
                 self._pruned_to = found[-1][0]
@@ -217,17 +216,17 @@ class SqliteStore(
         """What an operator wants to know about this database."""
         return await self._database.read(verbs.facts(self._address))
 
-    async def _transact(self, make_script: Callable[[], Script[Value]]) -> Value:
-        return await self._database.run(scripted(make_script))
+    async def transact(self, make_script: Callable[[], Script[Value]]) -> Value:
+        return await self._database.run(verbs.scripted(make_script))
 
-    async def _ask(self, name: str, **parameters: Any) -> Rows:
-        return await self._ask_each(name, [parameters])
+    async def ask(self, name: str, **parameters: Any) -> Rows:
+        return await self.ask_each(name, [parameters])
 
-    async def _ask_each(self, name: str, batch: Sequence[dict[str, Any]]) -> Rows:
+    async def ask_each(self, name: str, batch: Sequence[dict[str, Any]]) -> Rows:
         return await self._database.read(verbs.each(name, batch))
 
-    async def _run(self, name: str, **parameters: Any) -> Rows:
-        return await self._run_each(name, [parameters])
+    async def run(self, name: str, **parameters: Any) -> Rows:
+        return await self.run_each(name, [parameters])
 
-    async def _run_each(self, name: str, batch: Sequence[dict[str, Any]]) -> Rows:
+    async def run_each(self, name: str, batch: Sequence[dict[str, Any]]) -> Rows:
         return await self._database.run(verbs.each(name, batch))

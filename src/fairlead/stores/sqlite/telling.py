@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from pydantic_core import from_json, to_json
 
 from fairlead.core.jobs.model import Lease
-from fairlead.stores.enqueue import Step
+from fairlead.ports.database import RunEach
 from fairlead.stores.rows import Columns
 
 ID_LENGTH = 36
@@ -37,21 +37,21 @@ class Telling(NamedTuple):
     runs: Runs
     places: str | None = None  # a list, as JSON
 
-    def fresh(self) -> Step:
+    def fresh(self) -> RunEach:
         """The statement that tells of jobs that are all fresh."""
         given = {**self._claim(), "count": self.jobs}
         if self.places is not None:
-            return Step("read_fresh", [{**given, "places": self.places}])
+            return RunEach("read_fresh", [{**given, "places": self.places}])
         if len(self.runs) == 1:
             ((first, last),) = self.runs
-            return Step("read_fresh_run", [{**given, "first": first, "last": last}])
-        return Step("read_fresh_runs", [{**given, "parts": to_json(self.runs).decode()}])
+            return RunEach("read_fresh_run", [{**given, "first": first, "last": last}])
+        return RunEach("read_fresh_runs", [{**given, "parts": to_json(self.runs).decode()}])
 
-    def whole(self) -> Step:
+    def whole(self) -> RunEach:
         """The statement that tells of any job."""
         if self.places is not None:
-            return Step("read_claimed", [{**self._claim(), "places": self.places}])
-        return Step("read_run", [{**self._claim(), "first": first, "last": last} for first, last in self.runs])
+            return RunEach("read_claimed", [{**self._claim(), "places": self.places}])
+        return RunEach("read_run", [{**self._claim(), "first": first, "last": last} for first, last in self.runs])
 
     def _claim(self) -> dict[str, Any]:
         return {"owner": self.lease.owner, "lease": self.lease.token}
@@ -89,7 +89,7 @@ class Fresh(NamedTuple):
 Told = Fresh | list[tuple[str]]
 
 
-def told(telling: Telling) -> Generator[Step, list[Any], Told]:
+def told(telling: Telling) -> Generator[RunEach, list[Any], Told]:
     """A script: what is to be told, in the form that takes least."""
     for now, ids, payloads, since, places in (yield telling.fresh()):
         fresh = Fresh(now, ids, payloads, since, places, telling)

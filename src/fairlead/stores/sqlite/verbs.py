@@ -9,8 +9,9 @@ import os
 from array import array
 from collections import Counter
 from collections.abc import Callable, Generator, Mapping, Sequence
+from datetime import datetime
 from itertools import chain, repeat
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple, TypeVar, cast
 
 import apsw
 from pydantic_core import from_json, to_json
@@ -19,8 +20,9 @@ from fairlead.core.jobs.model import Enqueued, Lane, Lease, NewJob, Quota, Settl
 from fairlead.core.jobs.settle import is_followed
 from fairlead.core.jobs.states import FINAL
 from fairlead.core.plain import PlainBatch
+from fairlead.ports.database import Run, RunEach, Script, Settle, Statement
 from fairlead.stores import rows
-from fairlead.stores.enqueue import Ask, Step, enqueue_script
+from fairlead.stores.enqueue import enqueue_script
 from fairlead.stores.following import follow_script
 from fairlead.stores.lanes import ensure_lanes
 from fairlead.stores.migrations import needed_version
@@ -38,6 +40,7 @@ LONG_RUN = 8  # jobs side by side, for which a statement of their own pays
 SYNCHRONOUS = ("off", "normal", "full", "extra")
 
 Rows = list[tuple[Any, ...]]
+Value = TypeVar("Value")
 
 
 def execute(connection: apsw.Connection, name: str, batch: Sequence[dict[str, Any]], now: float) -> Rows:
@@ -46,6 +49,28 @@ def execute(connection: apsw.Connection, name: str, batch: Sequence[dict[str, An
     for row in batch:
         row.update(shard=SHARD, now=now)
     return list(connection.executemany(query(name), [values(row) for row in batch]))
+
+
+def performing(connection: apsw.Connection, now: float) -> Callable[[Statement], Rows]:
+    """A function that runs a statement of a script within a work."""
+
+    def perform(step: Statement) -> Rows:
+        if isinstance(step, Settle):
+            return [(job_id,) for job_id in settle(step.settlements, expired_only=False)(connection, now)]
+        batch = [step.parameters] if isinstance(step, Run) else step.rows
+        return execute(connection, step.query, [_plain(row) for row in batch], now)
+
+    return perform
+
+
+def scripted(make_script: Callable[[], Script[Value]]) -> Callable[[apsw.Connection, float], Value]:
+    """A work that runs a script; the script is made anew when the work is repeated."""
+    return lambda connection, now: drive(make_script(), performing(connection, now))
+
+
+def _plain(row: dict[str, Any]) -> dict[str, Any]:
+    """The row with instants as this database keeps them: seconds since 1970."""
+    return {name: value.timestamp() if isinstance(value, datetime) else value for name, value in row.items()}
 
 
 def each(name: str, batch: Sequence[dict[str, Any]]) -> Callable[[apsw.Connection, float], Rows]:
@@ -64,9 +89,7 @@ def enqueue(jobs: Sequence[NewJob], lanes: Sequence[Lane]) -> Callable[[apsw.Con
         return lambda connection, now: insert(connection, now) or answers
 
     def work(connection: apsw.Connection, now: float) -> list[Enqueued]:
-        def perform(step: Step) -> Rows:
-            return execute(connection, step.query, step.rows, now)
-
+        perform = performing(connection, now)
         if lanes:
             drive(ensure_lanes(lanes), perform)
         return drive(enqueue_script(jobs), perform)
@@ -88,7 +111,7 @@ def _insert_plain(
 
     def work(connection: apsw.Connection, now: float) -> None:
         if lanes:
-            drive(ensure_lanes(lanes), lambda step: execute(connection, step.query, step.rows, now))
+            drive(ensure_lanes(lanes), performing(connection, now))
         execute(connection, statement, batch, now)
 
     return work
@@ -106,19 +129,17 @@ def claim(quotas: Sequence[Quota], lease: Lease) -> Callable[[apsw.Connection, f
     """A work that takes jobs from lanes; what there is to know about them is read while others may write."""
 
     def work(connection: apsw.Connection, now: float) -> Told | Afterwards[Told]:
-        def perform(step: Step) -> Rows:
-            return execute(connection, step.query, step.rows, now)
-
+        perform = performing(connection, now)
         telling = drive(claim_script(quotas, lease), perform)
         return Afterwards(lambda: drive(told(telling), perform)) if telling else []
 
     return work
 
 
-def claim_script(quotas: Sequence[Quota], lease: Lease) -> Generator[Step, list[Any], Telling | None]:
+def claim_script(quotas: Sequence[Quota], lease: Lease) -> Generator[RunEach, list[Any], Telling | None]:
     """The same as a script: it takes the jobs, and returns what tells about them; None if there are none."""
     alike = _alike(quotas)
-    picked = yield Step("pick", [{"most": most, "lanes": apsw.carray(lanes)} for most, lanes in alike.items()])
+    picked = yield RunEach("pick", [{"most": most, "lanes": apsw.carray(lanes)} for most, lanes in alike.items()])
     lists = from_json(f"[{','.join(text for (text,) in picked)}]")
     places = list(chain.from_iterable(lists))
     if not places:
@@ -126,15 +147,15 @@ def claim_script(quotas: Sequence[Quota], lease: Lease) -> Generator[Step, list[
     lying, lanes = set(places), _lanes_of(list(chain.from_iterable(alike.values())), lists)
     runs = parts(lying)
     given = {"owner": lease.owner, "lease": lease.token, "jobs": len(lying), "parts": to_json(runs).decode()}
-    ((number, jobs),) = yield Step("begin_claim", [given])
+    ((number, jobs),) = yield RunEach("begin_claim", [given])
     telling = Telling(lease, len(lying), lanes, runs)
     if len(runs) <= max(1, len(lying) // LONG_RUN):
-        yield Step("claim_run", [{"first": first, "last": last, "claim": number} for first, last in runs])
+        yield RunEach("claim_run", [{"first": first, "last": last, "claim": number} for first, last in runs])
     else:
         telling = telling._replace(places=to_json(places).decode())
-        yield Step("claim", [{"places": telling.places, "claim": number}])
+        yield RunEach("claim", [{"places": telling.places, "claim": number}])
     if jobs > len(lying):  # one of its jobs may have come back, and be claimed once more
-        yield Step("narrow_claims", [{"claims": f"[{number}]"}])
+        yield RunEach("narrow_claims", [{"claims": f"[{number}]"}])
     return telling
 
 
@@ -185,11 +206,7 @@ def settle(settlements: Sequence[Settlement], expired_only: bool) -> Callable[[a
 
 def _follow(connection: apsw.Connection, ended: Sequence[str], now: float) -> None:
     """Store what follows from jobs that have just ended."""
-
-    def perform(step: Step | Ask) -> Rows:
-        return execute(connection, step.query, step.rows if isinstance(step, Step) else [step.parameters], now)
-
-    drive(follow_script(ended), perform)
+    drive(follow_script(ended), performing(connection, now))
 
 
 class Success(NamedTuple):
