@@ -34,10 +34,7 @@ def requests_about(name: str) -> list[tuple[str, str, dict[str, Any]]]:
         ("PATCH", path, {"json": {"expression": "@hourly"}, "headers": stale}),
         ("DELETE", path, {"headers": stale}),
         ("DELETE", path, {}),
-        *(
-            ("POST", f"{path}/{verb}", {"json": WHY})
-            for verb in ("pause", "resume", "run-now")
-        ),
+        *(("POST", f"{path}/{verb}", {"json": WHY}) for verb in ("pause", "resume", "run-now")),
     ]
 
 
@@ -123,10 +120,10 @@ async def test_what_a_tenant_makes_itself_is_neither_fast_nor_plenty(api: Api, m
     key = await api.key("operate", tenant=OWN)
     fast = await api.call("POST", "/v1/schedules", key, json={**NEW, "expression": "every 10ms"})
     assert (fast.status_code, "once a second" in fast.json()["detail"]) == (409, True)
-    made = [await api.call("POST", "/v1/schedules", key, json={**NEW, "name": f"acme/{n}"}) for n in range(3)]
+    made = [await api.call("POST", "/v1/schedules", key, json={**NEW, "name": f"acme:{n}"}) for n in range(3)]
     assert [answer.status_code for answer in made] == [201, 201, 409]
-    slow = await api.call("PATCH", "/v1/schedules/acme/0", key, json={"expression": "every 1s"})
-    faster = await api.call("PATCH", "/v1/schedules/acme/0", key, json={"expression": "every 999ms"})
+    slow = await api.call("PATCH", "/v1/schedules/acme:0", key, json={"expression": "every 1s"})
+    faster = await api.call("PATCH", "/v1/schedules/acme:0", key, json={"expression": "every 999ms"})
     assert (slow.status_code, faster.status_code) == (200, 409)
     assert (await api.call("POST", "/v1/schedules", json={**NEW, "tenant": OWN})).status_code == 201
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from fairlead.cli import app
+from fairlead.cli.program import app
 from fairlead.sim.alone import alone_waits
 from fairlead.sim.findings import simulate
 from fairlead.sim.picture import draw

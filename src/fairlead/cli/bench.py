@@ -10,7 +10,7 @@ import typer
 from rich.text import Text
 
 from fairlead.cli import output
-from fairlead.cli.loading import Json
+from fairlead.cli.options import Json
 from fairlead.core.durations import seconds as duration
 from fairlead.core.fairness.tenancy import LEAST_WEIGHT, MOST_WEIGHT
 
@@ -286,7 +286,7 @@ def _weights(text: str) -> list[float]:
 
 def _show(report: "Report", as_json: bool) -> None:
     if as_json:
-        return output.show_json(report.document())
+        return output.show_document(report.document())
     columns = dict.fromkeys(name for row in report.rows for name in row)
     table = output.table(**dict.fromkeys(columns, True))
     for row in report.rows:

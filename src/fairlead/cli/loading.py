@@ -1,27 +1,23 @@
-"""What commands work with: an app from a module, settings, and a client on an open store."""
+"""What commands work with: an app from a module, settings, and a client or store on an open database."""
 
+import asyncio
 import importlib
 import os
 import sys
 import traceback
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from types import ModuleType
-from typing import Annotated
-
-import typer
+from typing import TypeVar
 
 from fairlead.app import App
 from fairlead.client.client import Client
 from fairlead.config import Settings, load_settings
 from fairlead.errors import ConfigError
+from fairlead.ports.store import Store
 from fairlead.wiring import is_in_memory, make_store
 
-Database = Annotated[
-    str | None,
-    typer.Option(metavar="URL", help="The database; else FAIRLEAD_DATABASE_URL or fairlead.toml names it."),
-]
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON document instead of text.")]
+Result = TypeVar("Result")
 
 
 def load_app(path: str) -> App:
@@ -59,6 +55,22 @@ async def opened(settings: Settings) -> AsyncIterator[Client]:
     finally:
         await client.close()
         await store.close()
+
+
+def on_client(database: str | None, act: Callable[[Client], Awaitable[Result]], app: App | None = None) -> Result:
+    """Run something with a client on the database that the command line, the app or the settings name."""
+    settings = settings_for(database, app)
+
+    async def run() -> Result:
+        async with opened(settings) as client:
+            return await act(client)
+
+    return asyncio.run(run())
+
+
+def on_store(database: str | None, act: Callable[[Store], Awaitable[Result]]) -> Result:
+    """Run something with the store that the command line or the settings name."""
+    return on_client(database, lambda client: act(client.store))
 
 
 def _import(module_name: str) -> ModuleType:

@@ -39,9 +39,12 @@ Health = Annotated[
 
 Place = tuple[str, int] | None
 
+app = typer.Typer()
+
 DEFAULT_POOLS = ("short", "medium", "long")
 
 
+@app.command()
 def worker(
     path: AppPath,
     pool: Pools = None,
@@ -53,13 +56,14 @@ def worker(
 ) -> None:
     """Run workers for an app, and the services if no other process leads them."""
     place = None if health is None else parse_place(health)
-    app = load_app(path)
+    loaded = load_app(path)
     configure_logging()
-    app.on_event(EventLog(), jobs=log_jobs)
+    loaded.on_event(EventLog(), jobs=log_jobs)
     command = child_command(path, tuple(pool or DEFAULT_POOLS), concurrency, log_jobs, tuple(reserve or ()))
-    raise typer.Exit(asyncio.run(_supervise(app, command, processes, place)))
+    raise typer.Exit(asyncio.run(_supervise(loaded, command, processes, place)))
 
 
+@app.command()
 def up(
     path: AppPath,
     pool: Pools = None,
@@ -73,20 +77,21 @@ def up(
     ] = None,
 ) -> None:
     """Run everything for an app: services, workers and the HTTP API on this machine; a SQLite file is set up too."""
-    app = load_app(path)
+    loaded = load_app(path)
     configure_logging()
-    app.on_event(EventLog())
+    loaded.on_event(EventLog())
     command = child_command(path, tuple(pool or DEFAULT_POOLS), concurrency, log_jobs=True)
-    raise typer.Exit(asyncio.run(_up(app, path, command, processes, start or [], port)))
+    raise typer.Exit(asyncio.run(_up(loaded, path, command, processes, start or [], port)))
 
 
+@app.command()
 def scheduler(path: AppPath, health: Health = None) -> None:
     """Run the services alone: promotion, expiry, recurring jobs, recovery, pruning."""
     place = None if health is None else parse_place(health)
-    app = load_app(path)
+    loaded = load_app(path)
     configure_logging()
-    app.on_event(EventLog(), jobs=False)
-    asyncio.run(_run_services(app, place))
+    loaded.on_event(EventLog(), jobs=False)
+    asyncio.run(_run_services(loaded, place))
 
 
 def child_command(

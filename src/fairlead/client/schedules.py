@@ -13,7 +13,7 @@ from fairlead.handlers.recurring import Terms, bare_schedule, handler_schedule, 
 from fairlead.handlers.spec import Registry
 from fairlead.operate import schedules
 from fairlead.operate.audit import Operator, whoami
-from fairlead.operate.settings import Expected
+from fairlead.operate.controls import Expected
 
 MOST_UPCOMING = 1000
 

@@ -1,11 +1,12 @@
 """Backpressure: the bounds that operators set on what is submitted, and what they refused so far."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any, NamedTuple
 
-from fairlead.core.fairness.tenancy import TIERS
+from fairlead.core.fairness.tenancy import TIERS, Tenants
 from fairlead.core.protection.backpressure import (
     DEPTH,
+    EACH,
     OVERLOAD,
     POLICY,
     SUBMISSION,
@@ -16,10 +17,11 @@ from fairlead.core.protection.backpressure import (
     flows,
     rule_name,
 )
+from fairlead.core.protection.controls import Controls
 from fairlead.core.protection.token_bucket import flow
 from fairlead.errors import ConfigError
 from fairlead.operate.audit import Operator
-from fairlead.operate.settings import Expected, change_control, read_controls, removal
+from fairlead.operate.controls import Expected, change_control, read_controls, removal
 from fairlead.ports.store import Store
 
 
@@ -68,6 +70,17 @@ async def bounds(store: Store) -> Bounds:
     kinds = (DEPTH, SUBMISSION, OVERLOAD)
     versions = {(kind, name): item.version for kind in kinds for name, item in controls.of(kind).items()}
     return Bounds(depths(controls), rates, Policy(controls).overload, await store.admissions(), versions)
+
+
+async def refusals(store: Store, controls: Controls, kind: str, codes: Collection[str]) -> dict[str, int]:
+    """How many jobs were refused with these codes so far, by the narrowest rule of this kind for their tenants."""
+    rules, tenants, found = controls.of(kind), Tenants(controls), dict[str, int]()
+    for (tenant, code), jobs in (await store.admissions()).items():
+        names = (f"tenant:{tenant}", f"tier:{tenants.get(tenant).tier}", f"tenant:{EACH}")
+        rule = next((name for name in names if name in rules), None)
+        if code in codes and rule is not None:
+            found[rule] = found.get(rule, 0) + jobs
+    return found
 
 
 def _rule(scope: str, name: str, value: dict[str, Any] | None) -> str:

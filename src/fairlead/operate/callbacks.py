@@ -31,7 +31,7 @@ from fairlead.core.web.egress import EgressRules, target_of
 from fairlead.core.web.signatures import SECRET_BYTES, secret_of
 from fairlead.errors import CallbackNotFound, CallbackRefused
 from fairlead.operate.audit import Operator
-from fairlead.operate.settings import Expected, require_expected
+from fairlead.operate.controls import Expected, require_expected
 from fairlead.ports.store import Store
 
 ROUNDS = 5

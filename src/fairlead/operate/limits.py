@@ -9,7 +9,7 @@ from fairlead.core.protection.limits import LIMIT, Bound, Rules, bound, limit_na
 from fairlead.core.protection.token_bucket import left
 from fairlead.errors import ConfigError, NotSet
 from fairlead.operate.audit import Operator
-from fairlead.operate.settings import Expected, change_control, read_controls, removal, version_of
+from fairlead.operate.controls import Expected, change_control, read_controls, removal, version_of
 from fairlead.ports.limits import Holder, LimitUse
 from fairlead.ports.store import Store
 

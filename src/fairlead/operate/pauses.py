@@ -7,7 +7,7 @@ from fairlead.core.names import check_name
 from fairlead.core.protection.controls import Change, Controls
 from fairlead.core.protection.gates import PAUSE, pause_name
 from fairlead.operate.audit import Operator
-from fairlead.operate.settings import change_control, removal
+from fairlead.operate.controls import change_control, removal
 from fairlead.ports.store import CONTROLS_HINT, Store
 
 

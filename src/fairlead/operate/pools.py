@@ -5,9 +5,8 @@ from typing import Any
 
 from fairlead.core.jobs.pools import BUILT_IN, PLACE, POOL, Pool, Pools
 from fairlead.core.names import check_name
-from fairlead.core.protection.controls import Controls
 from fairlead.operate.audit import Operator
-from fairlead.operate.settings import Expected, change_control, read_controls, removal, version_of
+from fairlead.operate.controls import Expected, Seen, change_control, read_controls, removal, version_of
 from fairlead.ports.store import Store
 
 
@@ -36,8 +35,8 @@ async def set_pool(
     """
     check_name("pool", name)
 
-    def changed(controls: Controls) -> dict[str, Any]:
-        control = controls.get(POOL, name) if own else None
+    def changed(seen: Seen) -> dict[str, Any]:
+        control = seen.controls.get(POOL, name) if own else None
         value = {**(control.value or {} if control else {}), **changes}
         _pool(name, value)
         return value

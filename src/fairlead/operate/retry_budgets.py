@@ -9,7 +9,7 @@ from fairlead.core.protection.retry_budget import KIND, RetryBudget, allowed
 from fairlead.core.protection.run_counts import TENANT, Sums
 from fairlead.core.stored import restored
 from fairlead.operate.audit import Operator
-from fairlead.operate.settings import Expected, change_control, read_controls, removal, version_of
+from fairlead.operate.controls import Expected, change_control, read_controls, removal, version_of
 from fairlead.ports.store import Store
 
 

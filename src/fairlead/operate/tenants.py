@@ -1,6 +1,6 @@
 """Tenants: their tiers and weights, and whether they get what they are entitled to."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
@@ -14,8 +14,8 @@ from fairlead.core.protection.retry_budget import RetryBudget
 from fairlead.core.protection.token_bucket import Flow
 from fairlead.errors import ChangedMeanwhile, ConfigError
 from fairlead.operate.audit import Operator
+from fairlead.operate.controls import Decide, Expected, Seen, change_control, read_controls, removal, version_of
 from fairlead.operate.retry_budgets import budget_of
-from fairlead.operate.settings import Decide, Expected, change_control, read_controls, removal, version_of
 from fairlead.ports.store import Store
 
 LONGEST_WINDOW = 366 * 86400.0
@@ -51,8 +51,13 @@ class Shares(NamedTuple):
 
 async def list_tenants(store: Store) -> list[TenantState]:
     """The tenants that were set up, and those that have work waiting."""
-    controls, waiting = await read_controls(store), await _waiting(store)
-    names = sorted({*controls.of(TENANT), *waiting} - {ANYONE})
+    return await tenant_states(store, await read_controls(store))
+
+
+async def tenant_states(store: Store, controls: Controls, more: Iterable[str] = ()) -> list[TenantState]:
+    """The tenants that were set up or have work waiting, and `more`, by name."""
+    waiting = await _waiting(store)
+    names = sorted({*controls.of(TENANT), *waiting, *more} - {ANYONE})
     return [_state(name, controls, waiting) for name in names]
 
 
@@ -100,9 +105,9 @@ async def change_tenant(
     """
     check_name("tenant", name)
 
-    def changed(controls: Controls) -> dict[str, Any]:
-        before = Tenants(controls).get(name)
-        kept = before if own and controls.get(TENANT, name) is not None else Tenant(name, before.tier)
+    def changed(seen: Seen) -> dict[str, Any]:
+        before = Tenants(seen.controls).get(name)
+        kept = before if own and seen.controls.get(TENANT, name) is not None else Tenant(name, before.tier)
         return replace(kept, **changes).to_value()
 
     control = await _change(store, name, changed, operator, "tenants.set", expected)

@@ -86,7 +86,8 @@ async def delete_setting(
 async def list_holders(name: SettingPath, caller: Overseer) -> HolderList:
     """The jobs that run under a limit, those that run longest first."""
     setting = await read_setting(caller.store, "limit", name)
-    found = await limit_holders(caller.store, *setting.name.split(":", 1))
+    scope, _, what = setting.name.partition(":")
+    found = await limit_holders(caller.store, scope, what)
     return HolderList(
         holders=[HolderDocument.of(item, since=datetime.fromtimestamp(item.since, UTC)) for item in found]
     )
