@@ -20,7 +20,6 @@ ABSENT: list[tuple[str, str, dict[str, Any] | None]] = [
     ("PUT", "/v1/settings/breaker/nobody", {"value": {"phase": "open"}, **WHY}),
     ("DELETE", "/v1/settings/breaker/dependency:nobody", WHY),
     ("DELETE", "/v1/settings/quarantine/nobody", WHY),
-    ("GET", "/v1/settings/nothing", None),
     ("DELETE", "/v1/schedules/nobody", None),
     ("DELETE", "/v1/callbacks/nobody", None),
     ("POST", "/v1/keys/0123456789/revoke", None),

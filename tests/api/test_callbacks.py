@@ -131,7 +131,7 @@ async def test_a_ping_is_submitted_logged_and_repeated(any_api: Api) -> None:
     await ask(any_api, "POST", "/v1/callbacks", 201, json={**MADE, "tenant": "acme"})
     whose = {"tenant": "acme"}
     sent = await ask(any_api, "POST", "/v1/callbacks/orders/ping", 202, params=whose, json={})
-    lane = Lane("short", "acme", TYPE, Priority.DEFAULT, 1, "fairlead.callback=acme/orders")
+    lane = Lane("short", "acme", TYPE, Priority.DEFAULT, 1, "fairlead.callback=acme:orders")
     assert (await claim_one(any_api.store, new_lease(), lane)).id == sent["delivery"]
     path = f"/v1/callbacks/orders/deliveries/{sent['delivery']}/redeliver"
     again = await ask(any_api, "POST", path, 202, params=whose, json={})

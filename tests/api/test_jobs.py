@@ -38,7 +38,7 @@ async def test_a_job_is_there_when_the_answer_comes(any_api: Api) -> None:
     assert answer.headers["location"] == f"/v1/jobs/{document['id']}"
     assert document == {
         "id": document["id"], "type": "mail", "tenant": "acme", "pool": "short", "priority": "high", "state": "ready",
-        "duplicate": False, "shed": False, "deferred": None, "estimated_start": None,
+        "duplicate": False, "gone": False, "shed": False, "deferred": None, "estimated_start": None,
     }  # fmt: skip
     found = await read(any_api, document["id"])
     assert (found["payload"], found["state"], found["priority"]) == ({"to": "ann"}, "ready", "high")

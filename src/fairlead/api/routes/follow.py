@@ -57,11 +57,15 @@ async def _changes(caller: Caller, job: JobRecord) -> AsyncGenerator[bytes]:
     async with contextlib.aclosing(caller.service.follower.changes(job, caller.seat)) as changes:
         async for record in changes:
             document = job_for(caller, JobDocument.of(record)).model_dump()
-            for name, fields in (("state", STATE), ("progress", PROGRESS)):
-                part = {field: document[field] for field in fields}
-                if part != told.get(name) and part.get("progress", True) is not None:
-                    told[name] = part
-                    yield event(name, part)
+            if _part(document, STATE) != _part(told, STATE):
+                yield event("state", _part(document, STATE))
+            if document["progress"] not in (None, told.get("progress")):
+                yield event("progress", _part(document, PROGRESS))
+            told = document
             if record.state in FINAL:
-                yield event("result", {field: document[field] for field in RESULT})
+                yield event("result", _part(document, RESULT))
                 return
+
+
+def _part(document: dict[str, Any], fields: tuple[str, ...]) -> dict[str, Any]:
+    return {field: document.get(field) for field in fields}
