@@ -17,7 +17,7 @@ from fairlead.dashboard.sessions import COOKIE, HEADER, LIFE, SECURE_COOKIE, Ses
 from fairlead.documents.api_keys import MeDocument
 
 LASTING = "public, max-age=31536000, immutable"
-BASE = b'<base href="/dashboard/">'
+BASE = b'<base href="/dashboard/" />'
 
 
 class Keys(Protocol):
