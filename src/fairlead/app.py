@@ -38,7 +38,7 @@ from fairlead.handlers.spec import Classes, Registry, Upgrade, class_table, decl
 from fairlead.operate import cancel_jobs, dead_letters
 from fairlead.operate.audit import Operator, whoami
 from fairlead.operate.cancel_jobs import CancelCounts
-from fairlead.ports.store import Store
+from fairlead.records.store import Store
 from fairlead.telemetry.events import Event, Telemetry
 from fairlead.wiring import is_in_memory, make_lease_book, make_store, migrate
 from fairlead.worker.embedded import embedded_worker

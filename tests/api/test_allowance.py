@@ -133,14 +133,14 @@ async def test_made_up_keys_are_not_looked_up_for_an_address_that_failed_too_oft
     def choose(alphabet: str) -> str:
         return alphabet[(next(letters) * 7919) % len(alphabet)]
 
-    read_keys = api.store.read_keys
+    read_keys = api.store.api_keys.read
 
     async def counted(ids: list[str]) -> object:
         nonlocal asked
         asked += len(ids)
         return await read_keys(ids)
 
-    api.store.read_keys = counted  # type: ignore[method-assign, assignment]
+    api.store.api_keys.read = counted  # type: ignore[method-assign, assignment]
     assert (await api.call("GET", "/v1/jobs", make_text(choose))).status_code == 401
     assert asked == 1
     for _ in range(3):

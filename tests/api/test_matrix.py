@@ -124,7 +124,7 @@ def routes_of(api: Api) -> dict[tuple[str, str], APIRoute]:
 async def make_callback(api: Api, tenant: str | None) -> str:
     """Endpoints as an endpoint of the API may need them; returns the id of a delivery to one."""
     for name in ("orders", "bills"):
-        if await api.store.read_callbacks([(tenant or EVERYONE, name)]):
+        if await api.store.callbacks.read([(tenant or EVERYONE, name)]):
             await remove_endpoint(api.store, Operator("tests"), tenant, name)
     await add_endpoint(api.store, Operator("tests"), EgressRules(), "orders", "https://hooks.example.org/", tenant)
     return (await send_ping(api.store, Operator("tests"), tenant, "orders", "default")).job_id

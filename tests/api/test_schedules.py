@@ -67,15 +67,15 @@ async def test_a_key_that_only_reads_changes_nothing(api: Api) -> None:
 
 async def test_another_tenants_schedule_is_as_absent_as_one_that_never_was(any_api: Api) -> None:
     await schedule(any_api, "theirs", OTHER)
-    before = await any_api.store.read_schedules(["theirs"])
+    before = await any_api.store.schedules.read(["theirs"])
     key = await any_api.key("operate", tenant=OWN)
     for foreign, absent in zip(requests_about("theirs"), requests_about("absent"), strict=True):
         answer, missing = [await any_api.call(method, path, key, **more) for method, path, more in (foreign, absent)]
         assert (answer.status_code, answer.json()["code"]) == (404, "SCHEDULE_NOT_FOUND"), foreign
         assert answer.text.replace("theirs", "absent") == missing.text, foreign
         assert set(answer.headers) == set(missing.headers)
-    assert await any_api.store.read_schedules(["theirs"]) == before
-    assert (await any_api.store.read_audit(1))[0].action == "create key"
+    assert await any_api.store.schedules.read(["theirs"]) == before
+    assert (await any_api.store.audit.read(1))[0].action == "create key"
 
 
 async def test_lists_have_only_what_is_ones_own_and_pages_do_not_tell_of_the_rest(any_api: Api) -> None:
@@ -102,8 +102,8 @@ async def test_a_schedule_cannot_be_made_or_moved_for_another_tenant(api: Api) -
     ):
         answer = await api.call(method, path, key, json=body)
         assert (answer.status_code, answer.json()["code"]) == (403, "TENANT_FORBIDDEN")
-    assert [item.name for item in await api.store.list_schedules(9)] == ["mine"]
-    assert await api.store.list_schedules(9, tenant=OTHER) == []
+    assert [item.name for item in await api.store.schedules.page(9)] == ["mine"]
+    assert await api.store.schedules.page(9, tenant=OTHER) == []
 
 
 @pytest.mark.parametrize("name", ["nightly", "rival:nightly", "acme:a:b", "acmenightly", "acme:"])
@@ -146,7 +146,7 @@ async def test_a_schedule_that_changes_hands_in_between_is_not_changed(
     """The operator gives the schedule to another tenant after the request has read it and before it writes."""
     await schedule(api, "moving", OWN)
     key = await api.key("operate", tenant=OWN)
-    see, turns = api.store.see_schedule, itertools.count()
+    see, turns = api.store.schedules.see, itertools.count()
 
     async def late(name: str) -> Any:
         seen = await see(name)
@@ -154,8 +154,8 @@ async def test_a_schedule_that_changes_hands_in_between_is_not_changed(
             await change(api.store, name, lambda spec: on_terms(spec, {"tenant": OTHER}), ADA)
         return seen
 
-    monkeypatch.setattr(api.store, "see_schedule", late)
+    monkeypatch.setattr(api.store.schedules, "see", late)
     answer = await api.call("PATCH", "/v1/schedules/moving", key, json={"expression": "@hourly"})
     assert answer.status_code == 404, answer.text
-    (found,) = await api.store.read_schedules(["moving"])
+    (found,) = await api.store.schedules.read(["moving"])
     assert (found.spec.lane.tenant, found.spec.expression) == (OTHER, "0 3 * * *")

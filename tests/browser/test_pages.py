@@ -118,8 +118,8 @@ def tell_of_hostile(site: Site) -> None:
         store = make_store(site.url)
         await store.open()
         try:
-            (endpoint,) = await store.read_callbacks([("", "hostile")])
-            assert await store.log_delivery(endpoint, told)
+            (endpoint,) = await store.callbacks.read([("", "hostile")])
+            assert await store.callbacks.log_delivery(endpoint, told)
         finally:
             await store.close()
 

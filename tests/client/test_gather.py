@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import aclosing
 from datetime import UTC, datetime
-from typing import Any, cast
+from typing import Any
 
 import pytest
 
@@ -15,8 +15,8 @@ from fairlead.client.wakeups import Waker
 from fairlead.core.jobs.model import Enqueued, NewJob
 from fairlead.core.plain import PlainBatch
 from fairlead.errors import StoreRefused, StoreUnavailable
-from fairlead.ports.store import Store
 from tests.contract.making import new_job
+from tests.support.doubles import store_of
 
 
 class SlowStore:
@@ -45,8 +45,8 @@ class SlowStore:
 
 def gatherer_on(store: SlowStore) -> tuple[Gatherer, Waker]:
     """A gatherer and its waker."""
-    waker = Waker(cast(Store, store))
-    return Gatherer(cast(Store, store), waker), waker
+    waker = Waker(store_of(jobs=store))
+    return Gatherer(store_of(jobs=store), waker), waker
 
 
 @pytest.mark.parametrize(("writers", "count"), [(1, 30), (8, gather.FEW)])
@@ -258,7 +258,7 @@ async def test_a_large_submission_is_stored_whole(store_url: str, run_in: str | 
     async with app:
         jobs = await count.options(run_in=run_in).enqueue_many([{"number": number} for number in range(2_300)])
         assert len({job.id for job in jobs}) == 2_300
-        assert sum((await (await app.store()).count_jobs()).values()) == 2_300
+        assert sum((await (await app.store()).reader.count_jobs()).values()) == 2_300
         for number in (0, 999, 1_100, 2_299):
             assert (await jobs[number].read()).payload == f'{{"number":{number}}}'
 
@@ -272,7 +272,7 @@ async def test_nothing_of_a_large_submission_is_stored_where_one_argument_is_wro
     async with app:
         with pytest.raises(fairlead.InvalidArguments):
             await count.enqueue_many([*[{"number": number} for number in range(2_300)], {"number": "many"}])
-        assert sum((await (await app.store()).count_jobs()).values()) == 0
+        assert sum((await (await app.store()).reader.count_jobs()).values()) == 0
 
 
 @pytest.mark.parametrize(
@@ -298,13 +298,13 @@ async def test_only_what_nothing_is_special_about_is_stored_the_plain_way(
 
     async with app:
         store = await app.store()
-        enqueue_plain = store.enqueue_plain
+        enqueue_plain = store.jobs.enqueue_plain
 
         async def seen(batch: PlainBatch, wake: Collection[str] = ()) -> None:
             plain.extend(batch.ids)
             await enqueue_plain(batch, wake)
 
-        monkeypatch.setattr(store, "enqueue_plain", seen)
+        monkeypatch.setattr(store.jobs, "enqueue_plain", seen)
         await count.enqueue(0)
         jobs = await count.options(**special).enqueue_many([{"number": number} for number in range(600)])
         assert plain == ([job.id for job in jobs] if is_plain else [])
@@ -329,7 +329,7 @@ async def test_a_plain_batch_whose_answer_was_lost_is_not_stored_twice(
 
     async with app:
         store = await app.store()
-        enqueue_plain, lost = store.enqueue_plain, [True]
+        enqueue_plain, lost = store.jobs.enqueue_plain, [True]
 
         async def lose_an_answer(batch: PlainBatch, wake: Collection[str] = ()) -> None:
             await enqueue_plain(batch, wake)
@@ -337,11 +337,11 @@ async def test_a_plain_batch_whose_answer_was_lost_is_not_stored_twice(
                 raise StoreUnavailable("the connection broke" if lost.pop() else "")
 
         await count.enqueue(0)
-        monkeypatch.setattr(store, "enqueue_plain", lose_an_answer)
+        monkeypatch.setattr(store.jobs, "enqueue_plain", lose_an_answer)
         jobs = await count.enqueue_many([{"number": number} for number in range(1_500)])
         assert not lost
         assert len({job.id for job in jobs}) == 1_500
-        assert sum((await store.count_jobs()).values()) == 1_501
+        assert sum((await store.reader.count_jobs()).values()) == 1_501
         assert (await jobs[7].read()).payload == '{"number":7}'
 
 

@@ -3,7 +3,7 @@
 from fairlead.core.jobs.model import Lane, Priority
 from fairlead.core.jobs.states import State
 from fairlead.core.plain import PlainBatch
-from fairlead.ports.store import Store
+from fairlead.records.store import Store
 from tests.contract.making import LANE, claim, new_job, new_jobs, new_lease
 from tests.contract.world import World
 
@@ -17,12 +17,12 @@ def batch_of(count: int, lane: Lane = LANE) -> PlainBatch:
 
 async def test_they_are_as_if_they_had_been_enqueued_one_by_one(world: World) -> None:
     batch = batch_of(3, ELSEWHERE)
-    await world.store.enqueue_plain(batch)
+    await world.store.jobs.enqueue_plain(batch)
     singly = new_job(lane=ELSEWHERE, payload=batch.payloads[0])
-    await world.store.enqueue([singly])
-    expected = await world.store.read(singly.id)
+    await world.store.jobs.enqueue([singly])
+    expected = await world.store.reader.read(singly.id)
     assert expected is not None
-    found = [await world.store.read(job_id) for job_id in batch.ids]
+    found = [await world.store.reader.read(job_id) for job_id in batch.ids]
     assert [record and record.payload for record in found] == batch.payloads
     first = found[0]
     assert first is not None
@@ -34,22 +34,22 @@ async def test_they_are_as_if_they_had_been_enqueued_one_by_one(world: World) ->
 
 async def test_they_are_claimed_in_their_order(store: Store) -> None:
     batch = batch_of(20)
-    await store.enqueue_plain(batch)
+    await store.jobs.enqueue_plain(batch)
     claims = await claim(store, new_lease(), 20)
     assert [(found.id, found.payload) for found in claims] == list(zip(batch.ids, batch.payloads, strict=True))
 
 
 async def test_none_are_stored_as_nothing(store: Store) -> None:
-    await store.enqueue_plain(PlainBatch(LANE, [], []))
-    assert await store.active_lanes() == []
+    await store.jobs.enqueue_plain(PlainBatch(LANE, [], []))
+    assert await store.reader.active_lanes() == []
 
 
 async def test_what_is_there_already_stays_and_the_rest_is_added(store: Store) -> None:
     batch = batch_of(4)
-    await store.enqueue_plain(PlainBatch(LANE, batch.ids[:2], batch.payloads[:2]))
+    await store.jobs.enqueue_plain(PlainBatch(LANE, batch.ids[:2], batch.payloads[:2]))
     (running,) = await claim(store, new_lease(), 1)
-    await store.enqueue_plain(batch)
-    records = [await store.read(job_id) for job_id in batch.ids]
+    await store.jobs.enqueue_plain(batch)
+    records = [await store.reader.read(job_id) for job_id in batch.ids]
     assert [record and record.state for record in records] == [State.RUNNING, *[State.READY] * 3]
     assert running.id == batch.ids[0]
 

@@ -8,7 +8,7 @@ import pytest
 
 from fairlead.core.insight.audit import AuditNote
 from fairlead.operate.audit import PAGE, verify_chain, whoami
-from fairlead.ports.store import Store
+from fairlead.records.store import Store
 from fairlead.wiring import make_store
 
 FORGERY = """
@@ -35,7 +35,7 @@ def tamper(url: str, statement: str) -> None:
 
 async def filled(store: Store, count: int) -> None:
     for number in range(count):
-        await store.append_audit(AuditNote("ann", "replay", "x", {"number": number, "reason": "ä ' \" \\ \x01"}))
+        await store.audit.append(AuditNote("ann", "replay", "x", {"number": number, "reason": "ä ' \" \\ \x01"}))
 
 
 @pytest.mark.parametrize(

@@ -24,7 +24,7 @@ from fairlead.errors import ConfigError
 from fairlead.operate import dead_letters
 from fairlead.operate.audit import Operator, verify_chain
 from fairlead.operate.staged_replay import Pace, replay_in_stages
-from fairlead.ports.store import Store
+from fairlead.records.store import Store
 
 ANN = Operator("ann@desk", "the bank is back")
 (UNKNOWN,) = make_ids(1, 0.0)
@@ -74,7 +74,7 @@ async def bank(store_url: str) -> AsyncIterator[Bank]:
 
 async def entries(store: Store) -> list[tuple[str, str, dict[str, Any]]]:
     """What the audit says, oldest first."""
-    found = await store.read_audit(100)
+    found = await store.audit.read(100)
     return [(entry.actor, entry.action, json.loads(entry.details)) for entry in reversed(found)]
 
 
@@ -308,7 +308,7 @@ async def test_the_whole_story(bank: Bank) -> None:
     completed = await replay_in_stages(bank.store, wanted, ANN, Pace(patience=20))
     assert (completed.stopped, completed.revived) == (None, 25)
     assert await bank.app.dead_groups() == []
-    records = {record.id: record for record in await bank.store.read_many(ids)}
+    records = {record.id: record for record in await bank.store.reader.read_many(ids)}
     assert {record.state for record in records.values()} == {State.SUCCEEDED}
     assert records[ids[0]].result == "1000"
     assert sorted({record.replays for record in records.values()}) == [1, 2]

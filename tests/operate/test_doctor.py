@@ -24,7 +24,7 @@ from fairlead.operate.doctor import (
     check_writable,
     examine,
 )
-from fairlead.ports.store import Leadership
+from fairlead.records.workers import Leader
 from fairlead.version import __version__
 from fairlead.wiring import make_store
 
@@ -51,7 +51,7 @@ async def test_whether_a_tenant_may_fill_the_disk(store_url: str) -> None:
     await store.open()
     try:
         free = check_bounds(await bounds(store))
-        assert (free.level, "backpressure depth" in str(free.advice)) == (Level.OK, True)
+        assert (free.level, "settings set depth" in str(free.advice)) == (Level.OK, True)
         await set_depth(store, "tenant", "acme", 5, Operator("tests"))
         assert "except for those" in check_bounds(await bounds(store)).message
         await set_depth(store, "tenant", "*", 100, Operator("tests"))
@@ -127,7 +127,7 @@ def test_workers_of_another_version() -> None:
     assert "versions" not in levels(check_workers({}, [worker(10), worker(-1, version="0.0.1")]))
 
 
-LED = Leadership("abcdefgh-0", 3, 5.0)
+LED = Leader("abcdefgh-0", 3, 5.0)
 OVER = LED._replace(lease_left=-1.0)
 
 
@@ -141,7 +141,7 @@ OVER = LED._replace(lease_left=-1.0)
         (90.0, OVER, Level.WARNING, "a due job has waited 1m30s to become ready; no process leads now"),
     ],
 )
-def test_the_schedule(overdue: float | None, leader: Leadership | None, level: Level, words: str) -> None:
+def test_the_schedule(overdue: float | None, leader: Leader | None, level: Level, words: str) -> None:
     found = check_schedule(Due((), True, overdue, None), leader)
     assert (found.level, found.message) == (level, words)
     assert found.figures == {"oldest_due_unpromoted_age": overdue or 0.0}

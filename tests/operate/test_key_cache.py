@@ -10,8 +10,9 @@ from fairlead.errors import StoreUnavailable
 from fairlead.operate.api_keys import create_key, revoke_key
 from fairlead.operate.audit import Operator
 from fairlead.operate.key_cache import FRESH, KeyCache
-from fairlead.ports.store import Store
+from fairlead.records.store import Store
 from fairlead.wiring import make_store
+from tests.support.doubles import store_of
 
 WHO = Operator("tests")
 
@@ -24,17 +25,17 @@ class Counting:
         self.questions: list[list[str]] = []
         self.away = False
 
-    async def read_keys(self, ids: list[str]) -> Any:
+    async def read(self, ids: list[str]) -> Any:
         """The keys."""
         self.questions.append(ids)
         await asyncio.sleep(0)
         if self.away:
             raise StoreUnavailable("away")
-        return await self._store.read_keys(ids)
+        return await self._store.api_keys.read(ids)
 
-    async def touch_keys(self, uses: dict[str, float]) -> None:
+    async def touch(self, uses: dict[str, float]) -> None:
         """When they were used."""
-        await self._store.touch_keys(uses)
+        await self._store.api_keys.touch(uses)
 
 
 class Desk:
@@ -44,7 +45,7 @@ class Desk:
         self.store = store
         self.now = 100.0
         self.counting = Counting(store)
-        self.book = KeyCache(self.counting, lambda: self.now)  # type: ignore[arg-type]
+        self.book = KeyCache(store_of(api_keys=self.counting), lambda: self.now)
 
 
 @pytest.fixture
@@ -118,8 +119,8 @@ async def test_uses_are_written_together(desk: Desk) -> None:
     await desk.book.find(text)
     desk.now += 3
     await desk.book.write_uses()
-    (key,) = await desk.store.read_keys([key_id])
+    (key,) = await desk.store.api_keys.read([key_id])
     assert key.last_used_at is not None
     before = key.last_used_at
     await desk.book.write_uses()
-    assert (await desk.store.read_keys([key_id]))[0].last_used_at == before
+    assert (await desk.store.api_keys.read([key_id]))[0].last_used_at == before

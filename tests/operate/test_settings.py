@@ -9,7 +9,7 @@ import fairlead
 from fairlead.errors import ChangedMeanwhile, ConfigError, NotSet, UnknownType
 from fairlead.operate.audit import Operator
 from fairlead.operate.settings import KINDS, list_settings, read_setting, remove_setting, set_setting
-from fairlead.ports.store import Store
+from fairlead.records.store import Store
 
 ADA = Operator("ada", "a contract")
 
@@ -76,7 +76,7 @@ async def test_a_setting_is_set_read_listed_and_removed(store: Store, kind: str)
     assert all(item.version == 0 for item in await list_settings(store, kind))
     with pytest.raises(NotSet, match=f"fairlead settings list {kind}"):
         await remove_setting(store, kind, name, ADA)
-    entries = await store.read_audit(10)
+    entries = await store.audit.read(10)
     assert [(entry.action, entry.target) for entry in entries] == [
         (KINDS[kind].remove_act, target), (KINDS[kind].set_act, target), (KINDS[kind].set_act, target),
     ]  # fmt: skip
@@ -141,7 +141,7 @@ async def test_nonsense_is_refused_with_what_is_wrong(
 ) -> None:
     with pytest.raises(ConfigError, match=message):
         await set_setting(store, kind, name, given, ADA)
-    assert await store.read_audit(1) == []
+    assert await store.audit.read(1) == []
 
 
 async def test_a_name_with_a_typing_mistake_is_refused(store: Store) -> None:

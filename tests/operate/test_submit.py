@@ -18,7 +18,7 @@ async def test_the_job_runs_like_one_that_the_handler_submitted(store_url: str) 
 
     async with app, app.worker():
         client = await app.client()
-        await client.store.register_types([app.registry["add"].job_type()])
+        await client.store.types.register([app.registry["add"].job_type()])
         job = await submit_registered(client, "add", {"left": 2}, Options(tenant="acme"), app.settings)
         assert await job.wait(timeout=20) == 3
         assert (job.type, job.tenant, job.duplicate) == ("add", "acme", False)

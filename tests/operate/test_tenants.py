@@ -9,14 +9,14 @@ from fairlead.core.protection.controls import Controls
 from fairlead.errors import ConfigError
 from fairlead.operate import pools, tenants
 from fairlead.operate.audit import Operator
-from fairlead.ports.store import Store
+from fairlead.records.store import Store
 
 ADA = Operator("ada", "a contract")
 
 
 async def known(store: Store) -> Tenants:
     controls = Controls()
-    controls.follow((await store.controls()).controls)
+    controls.follow((await store.controls.read()).controls)
     return Tenants(controls)
 
 
@@ -35,7 +35,7 @@ async def test_a_tenant_is_set_up_changed_and_forgotten(store_url: str) -> None:
         assert (state.tenant.name, state.is_set_up, state.waiting) == ("acme", True, 0)
         await tenants.remove_tenant(store, "acme", ADA)
         assert await tenants.list_tenants(store) == []
-        assert [entry.action for entry in await store.read_audit(10)] == [
+        assert [entry.action for entry in await store.audit.read(10)] == [
             "tenants.remove", "tenants.set", "tenants.set", "tenants.add",
         ]  # fmt: skip
 
@@ -64,7 +64,7 @@ async def test_nonsense_is_refused(store_url: str) -> None:
             await tenants.set_default_tier(store, "gold", ADA)
         with pytest.raises(ConfigError, match="window"):
             await tenants.read_shares(store, 0.0)
-        assert await store.read_audit(10) == []
+        assert await store.audit.read(10) == []
 
 
 async def test_tenants_with_work_waiting_are_listed_with_their_depth(store_url: str) -> None:
@@ -85,9 +85,9 @@ async def test_tenants_with_work_waiting_are_listed_with_their_depth(store_url: 
 async def test_shares_of_a_window_with_jains_index(store_url: str) -> None:
     async with fairlead.App(store_url) as app:
         store = await app.store()
-        await store.record_usage([Delivery("short", "a", 30.0), Delivery("short", "b", 10.0)], [])
-        found, minute = await store.unsettled_ledger(600)
-        await store.settle_ledger(
+        await store.shares.record_usage([Delivery("short", "a", 30.0), Delivery("short", "b", 10.0)], [])
+        found, minute = await store.shares.unsettled_ledger(600)
+        await store.shares.settle_ledger(
             [Entry(minute, item.pool, item.tenant, item.settled, item.delivered, 20.0, 5) for item in found]
         )
         shares = await tenants.read_shares(store, 3600.0)
@@ -114,4 +114,4 @@ async def test_a_pool_is_changed_made_and_reset(store_url: str) -> None:
         for wrong in ({"concurrency": 0}, {"estimate": 0.0}, {"longest": -1.0}):
             with pytest.raises(ConfigError):
                 await pools.set_pool(store, "gpu", wrong, ADA)
-        assert {entry.action for entry in await store.read_audit(10)} == {"pools.set", "pools.reset"}
+        assert {entry.action for entry in await store.audit.read(10)} == {"pools.set", "pools.reset"}

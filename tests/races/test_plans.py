@@ -9,7 +9,7 @@ import psycopg
 import pytest
 
 from fairlead.core.jobs.model import Claim, Ending, JobFilter, Quota
-from fairlead.stores import rows
+from fairlead.records import rows
 from fairlead.stores.postgres.connection import query
 from fairlead.stores.postgres.store import NOBODY, SHARD
 from tests.conftest import migrate_now

@@ -28,7 +28,7 @@ async def sample(world: World, seconds: float, ready: int, oldest: float, dead: 
     }
     for _ in range(int(seconds / 30)):
         world.advance(30)
-        await world.store.add_sample(json.dumps(value), 7200)
+        await world.store.samples.add(json.dumps(value), 7200)
 
 
 async def test_what_is_wrong_is_told_when_it_begins_and_when_it_ends(

@@ -10,10 +10,10 @@ from fairlead.core.schedule.schedules import CatchUp, FireOutcome, Overlap, Sche
 from fairlead.core.web.api_keys import Grant
 from fairlead.core.web.callbacks import CallbackEvent
 from fairlead.operate.submit import policies_of
-from fairlead.stores.api_records import key_of
-from fairlead.stores.callbacks import endpoint_of
-from fairlead.stores.rows import attempt_of
-from fairlead.stores.schedules import _fire_record, schedule_of
+from fairlead.records.api_keys import key_of
+from fairlead.records.callbacks import endpoint_of
+from fairlead.records.rows import attempt_of
+from fairlead.records.schedules import _fire_record, schedule_of
 
 NOW = 1_900_000_000.0
 

@@ -32,7 +32,7 @@ async def test_free_jobs_are_run_though_the_store_goes_away_before_the_limited_o
         await limited.options(tenant="b").enqueue()
         claimer = Claimer(store, OWNER, frozenset({"short"}), app.registry)
         with monkeypatch.context() as broken:
-            broken.setattr(store, "claim_limited", away)
+            broken.setattr(store.limits, "claim", away)
             assert [claim.lane.type for claim in await claimer.take(10)] == ["free"]
             with pytest.raises(StoreUnavailable):
                 await claimer.take(10)

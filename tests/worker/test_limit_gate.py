@@ -6,7 +6,7 @@ from fairlead.core.jobs.model import ActiveLane, Claim, Ending, Hold, Lane, Leas
 from fairlead.core.jobs.states import State
 from fairlead.core.protection.controls import Control, Controls
 from fairlead.core.protection.limits import LIMIT
-from fairlead.ports.limits import LimitedClaims
+from fairlead.records.limits import LimitedClaims
 from fairlead.worker import limits
 from fairlead.worker.limits import FIRST_PAUSE, LONGEST_PAUSE, SWEEP, TOKEN_PAUSE, LimitGate
 from tests.support.clock import Clock

@@ -86,7 +86,7 @@ async def test_a_limit_set_at_run_time_holds_and_the_rest_runs(store_url: str, s
         room.door.set()
         for job in jobs:
             await job.wait(timeout=PATIENCE)
-        assert [entry.action for entry in await store.read_audit(10)] == ["remove limit", "set limit", "set limit"]
+        assert [entry.action for entry in await store.audit.read(10)] == ["remove limit", "set limit", "set limit"]
 
 
 @pytest.mark.parametrize("key", ["account", lambda args: args.account], ids=["field", "function"])

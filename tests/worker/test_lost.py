@@ -112,7 +112,7 @@ async def test_the_figures_tell_of_lost_threads(desk: Desk) -> None:
         for job in jobs:
             await timed_out(job)
         await worker.reports.send()
-        (record,) = await (await desk.app.store()).workers()
+        (record,) = await (await desk.app.store()).workers.all()
         assert record.report["lost_threads"] == 2
         desk.released.set()
 

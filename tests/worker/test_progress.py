@@ -15,6 +15,7 @@ from fairlead.errors import LeaseLost, StoreUnavailable
 from fairlead.handlers.context import Context
 from fairlead.testing import drain
 from fairlead.worker.progress import ProgressBook
+from tests.support.doubles import store_of
 from tests.worker.support import until
 
 ONCE = fairlead.Retry(attempts=1)
@@ -45,7 +46,7 @@ class Slow:
 
 def booked() -> tuple[ProgressBook, Slow]:
     store = Slow()
-    return ProgressBook(store), store  # type: ignore[arg-type]
+    return ProgressBook(store_of(run_state=store)), store
 
 
 @pytest.fixture
@@ -137,7 +138,7 @@ async def test_jobs_that_report_nothing_cost_nothing(app: fairlead.App, monkeypa
 
     store = await app.store()
     asked: list[Any] = []
-    monkeypatch.setattr(store, "report_progress", asked.append)
+    monkeypatch.setattr(store.run_state, "report_progress", asked.append)
     async with app.worker():
         await (await quiet.enqueue()).wait(60)
     assert asked == []
@@ -218,6 +219,6 @@ async def test_waits_of_started_jobs_are_counted_by_pool(app: fairlead.App) -> N
 
     async with app.worker():
         await asyncio.gather(*[job.wait(60) for job in [await mail.enqueue() for _ in range(5)]])
-    counts = await (await app.store()).wait_counts(600)
+    counts = await (await app.store()).shares.wait_counts(600)
     assert {count.pool for count in counts} == {"short"}
     assert sum(count.starts for count in counts) == 5

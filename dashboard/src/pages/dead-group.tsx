@@ -86,7 +86,7 @@ function ReplayInStages({ filter, total, disabled }: { filter: { type: string; f
       disabled={disabled}
       question={{
         title: `Replay ${plural(total, "job")} in stages`,
-        what: "First one, then ten, then a hundred, then thousands. It stops by itself when they fail again, and by hand at any time. Keep the dashboard open in this tab: the replay ends with it. `fairlead dlq replay --staged` does the same without a browser.",
+        what: "First one, then ten, then a hundred, then thousands. It stops by itself when they fail again, and by hand at any time. Keep the dashboard open in this tab: the replay ends with it. `fairlead jobs replay --staged` does the same without a browser.",
         label: "Replay in stages",
         needsReason: true,
         fields: [

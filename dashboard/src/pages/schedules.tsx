@@ -18,7 +18,7 @@ export function Schedules({ operates, tenant }: { operates: boolean; tenant: str
           <AddSchedule tenant={tenant} />
         </div>
       )}
-      {found.data.schedules.length === 0 && <Empty>{"No schedules: declare them in code, or add one here or with `fairlead schedules add`."}</Empty>}
+      {found.data.schedules.length === 0 && <Empty>{"No schedules: declare them in code, or add one here or with `fairlead schedules set`."}</Empty>}
       <ul class="cards">
         {found.data.schedules.map((schedule) => (
           <Card key={schedule.name} schedule={schedule} operates={operates} tenant={tenant} />

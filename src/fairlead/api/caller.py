@@ -12,7 +12,7 @@ from fairlead.core.web.api_keys import ApiKey, Grant
 from fairlead.documents.base import Body
 from fairlead.errors import JobNotFound
 from fairlead.operate.audit import LONGEST_ACTOR, Operator
-from fairlead.ports.store import Store
+from fairlead.records.store import Store
 
 
 class Caller(NamedTuple):
@@ -54,7 +54,7 @@ class Caller(NamedTuple):
 
     async def job(self, job_id: str) -> JobRecord:
         """A job of the caller's; another tenant's is as absent as one that never was."""
-        record = await self.store.read(job_id) if is_id(job_id) else None
+        record = await self.store.reader.read(job_id) if is_id(job_id) else None
         if record is None or not self.owns(record):
             raise JobNotFound("there is no such job; it may have been removed after its retention time")
         return record

@@ -173,19 +173,21 @@ async def _once(request: Request, key: str, handle: Handle) -> Response:
     """Answer the request, unless one with this key was answered before: then with that answer."""
     caller: Caller = request.scope["fairlead.caller"]
     wanted = Reservation(_scope(caller), _checked(key), await _digest(request), str(uuid.uuid4()))
-    earlier = await caller.store.reserve_answer(wanted, LOCK, KEEP)
+    earlier = await caller.store.responses.reserve(wanted, LOCK, KEEP)
     if earlier is not None:
         return _repeat(earlier, wanted.digest)
     try:
         response = await _answer(request, handle)
     except BaseException:
-        await caller.store.drop_answer(wanted)
+        await caller.store.responses.drop(wanted)
         raise
     if response.status_code >= 500 or response.status_code == 429:
-        await caller.store.drop_answer(wanted)
+        await caller.store.responses.drop(wanted)
     else:
         headers = {name: response.headers[name] for name in KEPT_HEADERS if name in response.headers}
-        await caller.store.keep_answer(wanted, response.status_code, json.dumps(headers), bytes(response.body).decode())
+        await caller.store.responses.keep(
+            wanted, response.status_code, json.dumps(headers), bytes(response.body).decode()
+        )
     return response
 
 

@@ -14,7 +14,7 @@ FRESH = 0.5
 def health_router(service: Service) -> APIRouter:
     """Whether the process lives, and whether it can serve."""
     router = APIRouter(include_in_schema=False)
-    answers = Cached(lambda: service.store.read_keys(["readyz"]))  # who asks often does not ask the store as often
+    answers = Cached(lambda: service.store.api_keys.read(["readyz"]))  # who asks often does not ask the store as often
 
     @router.get("/healthz")
     async def healthz() -> Response:

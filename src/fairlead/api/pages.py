@@ -35,12 +35,6 @@ async def job_page(caller: Caller, read: ReadPage, limit: int, cursor: str | Non
 
 def _size(record: JobRecord, fields: frozenset[str]) -> int:
     """About how many bytes a job takes on the page."""
-    error = record.error
-    parts = {
-        "payload": record.payload,
-        "result": record.result or "",
-        "traceback": (error.traceback or "") if error else "",
-    }
-    return (
-        1_000 + (len(error.message) if error else 0) + sum(len(text) for name, text in parts.items() if name in fields)
-    )
+    error, parts = record.error, {"payload": record.payload, "result": record.result or ""}
+    large = sum(len(text) for name, text in parts.items() if name in fields)
+    return 1_000 + (len(error.message) if error else 0) + large

@@ -16,7 +16,7 @@ from fairlead.operate.job_explanation import StartEstimate
 from fairlead.operate.key_cache import KeyCache
 from fairlead.operate.system_status import StatusFeed
 from fairlead.operate.type_cache import TypeCache
-from fairlead.ports.store import Store
+from fairlead.records.store import Store
 
 CHORES_EVERY = 30.0
 FORGET = 1_000
@@ -53,7 +53,7 @@ class Service:
             self.store = self.client.store
             registry = self.app.registry
             if registry:
-                await self.store.register_types([registry[name].job_type() for name in registry])
+                await self.store.types.register([registry[name].job_type() for name in registry])
             self.keys = KeyCache(self.store)
             self.types = TypeCache(self.store)
             self.estimate = StartEstimate(self.store)
@@ -92,6 +92,6 @@ class Service:
         try:
             with contextlib.suppress(StoreError):
                 await self.keys.write_uses()
-                await self.store.forget_answers(FORGET)
+                await self.store.responses.prune(FORGET)
         finally:
             self._chores = None

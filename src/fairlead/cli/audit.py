@@ -28,7 +28,7 @@ def audit(
     if verify:
         _show_verification(on_store(database, verify_chain), as_json)
         return
-    entries = on_store(database, lambda store: store.read_audit(limit, cursor))
+    entries = on_store(database, lambda store: store.audit.read(limit, cursor))
     if as_json:
         from fairlead.documents.audit import AuditDocument, AuditPage
 

@@ -13,7 +13,7 @@ from fairlead.core.web.callbacks import OVERLAP, CallbackEvent, Delivered, Endpo
 from fairlead.errors import CallbackNotFound
 from fairlead.operate import callbacks
 from fairlead.operate.callbacks import MadeSecret, Sent
-from fairlead.ports.store import Store
+from fairlead.records.store import Store
 
 PAGE = 500
 MOST_DELIVERIES = 100

@@ -1,15 +1,17 @@
-"""The commands of `fairlead jobs` that change jobs: change, run-now, cancel, replay and purge.
+"""The commands of `fairlead jobs` that change jobs: change, run-now and cancel.
 
 Each takes ids, or a filter with a reason; for a filter it says how many jobs fit and asks first.
 """
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import replace
 from datetime import datetime
 from typing import Annotated, Any
 
 import typer
 from rich.text import Text
 
+from fairlead.cli.job_outcomes import agreed_dead, fail_for, print_done
 from fairlead.cli.loading import on_store, settings_for
 from fairlead.cli.options import (
     Actor,
@@ -37,25 +39,20 @@ from fairlead.cli.options import (
     operator,
     parse_priority,
     read_payload,
-    require_reason,
     require_yes,
 )
-from fairlead.cli.output import COLOURS, listing, progress, show, show_document, state_cell
+from fairlead.cli.output import COLOURS, progress, show, show_document, state_cell
 from fairlead.core.jobs.cancel import GRACE
-from fairlead.core.jobs.dead_letters import TOLERANCE, Stage
 from fairlead.core.jobs.model import JobFilter, Priority
 from fairlead.core.jobs.states import State
-from fairlead.errors import IllegalMove, JobError, ReplayStopped
+from fairlead.errors import JobError
 from fairlead.operate import cancel_jobs, change_jobs, dead_letters
 from fairlead.operate.audit import Operator
 from fairlead.operate.cancel_jobs import CancelCounts, Report
 from fairlead.operate.dead_letters import Outcome
-from fairlead.operate.staged_replay import Pace, replay_in_stages
-from fairlead.operate.staged_replay import Report as StagedReport
-from fairlead.ports.store import Store
+from fairlead.records.store import Store
 
 MOST = 1_000_000
-MOST_NAMED = 5
 
 RunAt = Annotated[datetime | None, instant("When it is to run.")]
 Payload = Annotated[
@@ -65,11 +62,6 @@ WasPriority = Annotated[
     Priority | None, typer.Option("--was", parser=parse_priority, metavar="PRIORITY", help="Only jobs that have this.")
 ]
 Grace = Annotated[float, duration("How long a running handler may take to end.")]
-Staged = Annotated[bool, typer.Option("--staged", help="1, then 10, then the rest; stop if they fail.")]
-Patience = Annotated[float, duration("How long a stage may take.")]
-Tolerance = Annotated[float, typer.Option(min=0.0, max=1.0, help="Which share of a later stage may fail.")]
-OlderThan = Annotated[float | None, duration("Only jobs that died longer ago than this; 0s means all that fit.")]
-DryRun = Annotated[bool, typer.Option("--dry-run", help="Only say how many would be removed.")]
 
 
 def change(
@@ -145,64 +137,6 @@ def cancel(
         _cancel_live(database, wanted, who, grace, limit, yes, as_json)
 
 
-def replay(
-    job_ids: JobIds = None, type_name: Type = None, tenant: Tenant = None, pool: Pool = None,
-    fingerprint: Fingerprint = None, error: Error = None, since: Since = None, until: Until = None,
-    everything: Everything = False, limit: Most = None, payload: Payload = None, in_stages: Staged = False,
-    patience: Patience = 300.0, tolerance: Tolerance = TOLERANCE, reason: Reason = None, actor: Actor = None,
-    yes: Yes = False, database: Database = None, as_json: Json = False,
-) -> None:  # fmt: skip
-    """Run dead jobs again, with fresh attempts and the same ids and idempotency keys."""
-    wanted = _dead_filter(type_name, tenant, pool, fingerprint, error, since, until)
-    chosen, who = chosen_ids(job_ids, wanted, everything, reason), operator(actor, reason)
-    if chosen and in_stages:
-        raise typer.BadParameter("--staged goes with a filter or --all")
-    if payload is not None:
-        if len(chosen) != 1:
-            raise typer.BadParameter("--payload goes with one job")
-        _replay_changed(database, chosen[0], who, read_payload(payload), as_json)
-    elif chosen:
-        _print_done(on_store(database, lambda store: dead_letters.replay_ids(store, chosen, who)), "replayed", as_json)
-    elif in_stages:
-        total = _agreed_dead(database, wanted, limit, "replay", yes, as_json)
-        _replay_staged(database, wanted, who, Pace(patience, tolerance), limit, total, as_json)
-    else:
-        total = _agreed_dead(database, wanted, limit, "replay", yes, as_json)
-        with progress("replaying", total, as_json) as advance:
-            done = on_store(database, lambda store: dead_letters.replay_many(store, wanted, who, limit, advance))
-        _print_done(done, "replayed", as_json)
-
-
-def purge(
-    job_ids: JobIds = None, older_than: OlderThan = None, type_name: Type = None, tenant: Tenant = None,
-    pool: Pool = None, fingerprint: Fingerprint = None, error: Error = None, since: Since = None, until: Until = None,
-    dry_run: DryRun = False, reason: Reason = None, actor: Actor = None, yes: Yes = False, database: Database = None,
-    as_json: Json = False,
-) -> None:  # fmt: skip
-    """Remove dead jobs and their attempts for good: those that are named, or all that are old and fit."""
-    wanted = _dead_filter(type_name, tenant, pool, fingerprint, error, since, until)
-    if not job_ids and older_than is None:
-        raise typer.BadParameter("name jobs, or say --older-than, with a filter or without one; 0s means all that fit")
-    chosen = chosen_ids(job_ids, wanted, older_than is not None, reason or ("a dry run" if dry_run else None))
-    if not dry_run:
-        require_reason(reason)
-    who = operator(actor, reason)
-    if older_than is None:
-        _purge_ids(database, chosen, who, dry_run, yes, as_json)
-    else:
-        _purge_old(database, wanted, older_than, who, dry_run, yes, as_json)
-
-
-def _dead_filter(
-    type_name: str | None, tenant: str | None, pool: str | None, fingerprint: str | None, error: str | None,
-    since: float | None, until: float | None,
-) -> JobFilter:  # fmt: skip
-    return JobFilter(
-        type=type_name, tenant=tenant, pool=pool, fingerprint=fingerprint, error_type=error, finished_after=since,
-        finished_before=until,
-    )  # fmt: skip
-
-
 # Changing, and running now.
 
 
@@ -241,7 +175,7 @@ def _each(
                 refused[job_id] = error
         return Outcome(tuple(ids), refused)
 
-    _print_done(on_store(database, run), done, as_json)
+    print_done(on_store(database, run), done, as_json)
 
 
 def _many(
@@ -249,7 +183,6 @@ def _many(
     question: str, done: str, act: Callable[[Store, JobFilter, int], Awaitable[int]],
 ) -> None:  # fmt: skip
     """Change all jobs that fit and are in one of the states, after a person has seen how many and agreed."""
-    from dataclasses import replace
 
     from fairlead.documents.bulk import ChangeReport
 
@@ -279,7 +212,7 @@ def _agreed_live(
 
 async def _cancel_ids(store: Store, job_ids: Sequence[str], who: Operator, grace: float) -> Report:
     """Cancel live and dead jobs."""
-    dead = [job.id for job in await store.read_many(job_ids) if job.state is State.DEAD]
+    dead = [job.id for job in await store.reader.read_many(job_ids) if job.state is State.DEAD]
     live = [job_id for job_id in job_ids if job_id not in dead]
     report = await cancel_jobs.cancel_ids(store, live, who, grace) if live else Report()
     if dead:
@@ -309,10 +242,10 @@ def _cancel_live(
 def _cancel_dead(
     database: str | None, wanted: JobFilter, who: Operator, limit: int | None, yes: bool, as_json: bool
 ) -> None:
-    total = _agreed_dead(database, wanted, limit, "cancel", yes, as_json)
+    total = agreed_dead(database, wanted, limit, "cancel", yes, as_json)
     with progress("cancelling", total, as_json) as advance:
         done = on_store(database, lambda store: dead_letters.cancel_many(store, wanted, who, limit, advance))
-    _print_done(done, "cancelled", as_json)
+    print_done(done, "cancelled", as_json)
 
 
 def _print_cancelled(report: Report, as_json: bool) -> None:
@@ -325,117 +258,4 @@ def _print_cancelled(report: Report, as_json: bool) -> None:
         show(job_id, state_cell(State.CANCELLED), wrap=False)
     for job_id in () if as_json else report.asked:
         show(job_id, Text("running, its worker was asked to end it", COLOURS[State.RUNNING]), wrap=False)
-    _fail_for(report.refused)
-
-
-# Replaying and purging dead jobs.
-
-
-def _agreed_dead(
-    database: str | None, wanted: JobFilter, limit: int | None, verb: str, yes: bool, as_json: bool
-) -> int:
-    """How many dead jobs fit, after a person has seen that and agreed."""
-    found = on_store(database, lambda store: dead_letters.count(store, wanted))
-    total = found if limit is None else min(found, limit)
-    if total:
-        require_yes(f"{verb} {total} dead jobs?", yes, as_json)
-    return total
-
-
-def _replay_changed(database: str | None, job_id: str, who: Operator, payload: dict[str, Any], as_json: bool) -> None:
-    limit = settings_for(database).payload_limit
-    on_store(database, lambda store: dead_letters.replay_one(store, job_id, who, payload, limit))
-    _print_done(Outcome((job_id,), {}), "replayed", as_json)
-
-
-def _replay_staged(
-    database: str | None, wanted: JobFilter, who: Operator, pace: Pace, limit: int | None, total: int, as_json: bool
-) -> None:
-    with progress("replaying in stages", total, as_json) as advance:
-
-        def ended(stage: Stage) -> None:
-            advance(stage.revived + stage.refused)
-
-        report = on_store(database, lambda store: replay_in_stages(store, wanted, who, pace, limit, ended))
-    _print_stages(report, as_json)
-    if report.stopped:
-        raise ReplayStopped(f"{report.stopped}; {report.revived} of {total} were replayed")
-    _fail_for(report.refused)
-
-
-def _purge_ids(database: str | None, chosen: list[str], who: Operator, dry_run: bool, yes: bool, as_json: bool) -> None:
-    found = on_store(database, lambda store: dead_letters.find_dead(store, chosen))
-    if found.done and not dry_run:
-        require_yes(f"purge {len(found.done)} dead jobs?", yes, as_json)
-        found = on_store(database, lambda store: dead_letters.purge_ids(store, chosen, who))
-    _print_purged(len(found.done), dry_run, found.refused, as_json)
-
-
-def _purge_old(
-    database: str | None, wanted: JobFilter, older_than: float, who: Operator, dry_run: bool, yes: bool, as_json: bool
-) -> None:
-    total = on_store(database, lambda store: dead_letters.count_old(store, wanted, older_than))
-    if total and not dry_run:
-        require_yes(f"purge {total} dead jobs?", yes, as_json)
-        with progress("purging", total, as_json) as advance:
-            total = on_store(database, lambda store: dead_letters.purge(store, wanted, older_than, who, advance))
-    _print_purged(total, dry_run, {}, as_json)
-
-
-def _print_purged(count: int, dry_run: bool, refused: Mapping[str, JobError], as_json: bool) -> None:
-    if as_json:
-        from fairlead.documents.dead_letters import Purged, RefusedDocument
-
-        removed, would = (0, count) if dry_run else (count, None)
-        show_document(Purged(removed=removed, would_remove=would, refused=RefusedDocument.all_of(refused)))
-    else:
-        show(f"{count} dead jobs {'would be ' if dry_run else ''}purged")
-    _fail_for(refused)
-
-
-def _print_stages(report: StagedReport, as_json: bool) -> None:
-    if as_json:
-        from fairlead.documents.dead_letters import StagedReport as Document
-
-        show_document(Document.of(report))
-        return
-    if report.stages:
-        listing(
-            report.stages,
-            {
-                "stage": lambda item: item.number,
-                "replayed": lambda item: item.revived,
-                "succeeded": lambda item: item.succeeded,
-                "failed again": lambda item: item.failed_again,
-                "failed otherwise": lambda item: item.failed_otherwise,
-                "unfinished": lambda item: item.unfinished,
-                "refused": lambda item: item.refused,
-            },
-            none="",
-        )
-    show(f"{report.revived} jobs replayed")
-
-
-def _print_done(outcome: Outcome, done: str, as_json: bool) -> None:
-    """Print the ids that an action applied to, if they are few; an error at the end if some were refused."""
-    if as_json:
-        from fairlead.documents.dead_letters import DeadAction, RefusedDocument
-
-        show_document(DeadAction(done=list(outcome.done), refused=RefusedDocument.all_of(outcome.refused)))
-    elif len(outcome.done) <= MOST_NAMED:
-        for job_id in outcome.done:
-            show(job_id, done, wrap=False)
-    if not as_json and len(outcome.done) != 1:
-        show(f"{len(outcome.done)} jobs {done}")
-    _fail_for(outcome.refused)
-
-
-def _fail_for(refused: Mapping[str, JobError]) -> None:
-    """One error for all that was refused; a move that is not allowed weighs more than a job that is not there."""
-    errors = list(refused.values())
-    if not errors:
-        return
-    worst = next((error for error in errors if isinstance(error, IllegalMove)), errors[0])
-    named = "; ".join(map(str, errors[:MOST_NAMED]))
-    rest = len(errors) - MOST_NAMED
-    raise type(worst)(f"{named}; and {rest} more" if rest > 0 else named)
+    fail_for(report.refused)

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from fairlead.cli import job_actions
+from fairlead.cli import dead_job_actions, job_actions
 from fairlead.cli.job_output import print_job, print_page
 from fairlead.cli.loading import on_client, on_store
 from fairlead.cli.options import (
@@ -35,14 +35,14 @@ from fairlead.operate import dead_letters
 from fairlead.operate.dead_letters import DeadLetter
 from fairlead.operate.job_explanation import explain_job
 from fairlead.operate.job_terms import JobTerms, job_terms
-from fairlead.ports.store import Store
+from fairlead.records.store import Store
 
 app = group("Look at jobs, dead letters among them; change, cancel, replay and purge them.")
 app.command("change")(job_actions.change)
 app.command("run-now")(job_actions.run_now)
 app.command("cancel")(job_actions.cancel)
-app.command("replay")(job_actions.replay)
-app.command("purge")(job_actions.purge)
+app.command("replay")(dead_job_actions.replay)
+app.command("purge")(dead_job_actions.purge)
 
 KeyPart = Annotated[str | None, typer.Option(metavar="TEXT", help="Only jobs with this text in their idempotency key.")]
 
@@ -160,5 +160,5 @@ async def _lease_left(store: Store, job: JobRecord) -> float | None:
     """How long the worker of a running job owns it if nothing more is heard of the worker."""
     if job.state is not State.RUNNING:
         return None
-    left = [worker.lease_left for worker in await store.workers() if worker.info.id == job.worker]
+    left = [worker.lease_left for worker in await store.workers.all() if worker.info.id == job.worker]
     return max(0.0, left[0]) if left else 0.0

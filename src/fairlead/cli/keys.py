@@ -11,7 +11,7 @@ from fairlead.core.protection.token_bucket import parse_rate
 from fairlead.core.web.api_keys import ApiKey, Grant
 from fairlead.errors import ConfigError
 from fairlead.operate.api_keys import all_keys, create_key, revoke_key
-from fairlead.ports.store import Store
+from fairlead.records.store import Store
 
 
 def _rate(text: str) -> float:

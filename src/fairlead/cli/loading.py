@@ -14,7 +14,7 @@ from fairlead.app import App
 from fairlead.client.client import Client
 from fairlead.config import Settings, load_settings
 from fairlead.errors import ConfigError
-from fairlead.ports.store import Store
+from fairlead.records.store import Store
 from fairlead.wiring import is_in_memory, make_store
 
 Result = TypeVar("Result")

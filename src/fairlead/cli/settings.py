@@ -24,7 +24,7 @@ from fairlead.operate.settings import (
     remove_setting,
     set_setting,
 )
-from fairlead.ports.store import Store
+from fairlead.records.store import Store
 
 DURATIONS = frozenset({"longest", "estimate", "wait", "timeout", "lease", "window", "delay"})
 HIDDEN = frozenset({"each", "group", "types"})  # state that a table has no room for

@@ -12,7 +12,7 @@ from fairlead.cli.output import listing, plain, show, show_document
 from fairlead.core.fairness.ledger import Line
 from fairlead.operate import tenants
 from fairlead.operate.tenants import TenantBounds, TenantState
-from fairlead.ports.store import Store
+from fairlead.records.store import Store
 
 app = group("Look at tenants and their shares; `fairlead settings set tenant` sets them up.")
 

@@ -17,7 +17,7 @@ from fairlead.core.jobs.pools import Pools, terms_in
 from fairlead.core.protection.controls import Controls
 from fairlead.operate.job_types import TypeEvent, TypeLook, TypeView, type_looks, type_view
 from fairlead.operate.submit import registered_type
-from fairlead.ports.store import Store
+from fairlead.records.store import Store
 
 app = group("Look at job types, how long they run and when they are tried again.")
 
@@ -35,7 +35,7 @@ def list_types(database: Database = None, as_json: Json = False) -> None:
     """List the registered types, where their new jobs go, and how long their runs of the last day took."""
 
     async def read(store: Store) -> list[TypeLook]:
-        return await type_looks(store, sorted(await store.job_types(), key=lambda item: item.name))
+        return await type_looks(store, sorted(await store.types.all(), key=lambda item: item.name))
 
     found = on_store(database, read)
     if as_json:

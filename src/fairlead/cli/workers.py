@@ -11,7 +11,7 @@ from fairlead.core.durations import words
 from fairlead.core.jobs.model import WorkerRecord
 from fairlead.core.jobs.workers import reserved
 from fairlead.operate.workers import Direction, direct
-from fairlead.ports.store import Store
+from fairlead.records.store import Store
 
 app = group("List workers, and let one end.")
 
@@ -65,7 +65,7 @@ def drain(
 
 
 async def _read(store: Store) -> list[WorkerRecord]:
-    return await store.workers()
+    return await store.workers.all()
 
 
 def _state(record: WorkerRecord) -> str:

@@ -13,7 +13,7 @@ from fairlead.core.jobs.progress import report as checked_report
 from fairlead.errors import ConfigError, JobCancelled, LeaseLost
 from fairlead.handlers.blocking import Blocking
 from fairlead.handlers.effects import Effects, Memory
-from fairlead.ports.store import BlockingTransaction, OpenTransaction
+from fairlead.ports.jobs import BlockingTransaction, OpenTransaction
 
 
 class Run(Protocol):

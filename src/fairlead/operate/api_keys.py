@@ -17,7 +17,7 @@ from fairlead.core.web.api_keys import (
 )
 from fairlead.errors import ConfigError, KeyNotFound
 from fairlead.operate.audit import Operator
-from fairlead.ports.store import Store
+from fairlead.records.store import Store
 
 PAGE = 500
 LONGEST_LIFE = 100 * 366 * 86400.0
@@ -55,13 +55,13 @@ async def create_key(
         rate=None if rate is None else check_key_rate(rate),
     )
     details = {"name": name, "scopes": sorted(new.grants), "tenant": tenant, "expires_in": expires_in, "rate": rate}
-    await store.add_key(new, operator.note("create key", f"key {key_id}", **details))
+    await store.api_keys.add(new, operator.note("create key", f"key {key_id}", **details))
     return CreatedKey(await read_key(store, key_id), text)
 
 
 async def read_key(store: Store, key_id: str) -> ApiKey:
     """One key; KeyNotFound if there is none."""
-    found = await store.read_keys([key_id])
+    found = await store.api_keys.read([key_id])
     if not found:
         raise KeyNotFound(f"there is no key {key_id}; list them with `fairlead keys list`")
     return found[0]
@@ -69,7 +69,7 @@ async def read_key(store: Store, key_id: str) -> ApiKey:
 
 async def list_keys(store: Store, limit: int, cursor: str | None = None) -> tuple[list[ApiKey], str | None]:
     """A page of keys by id, and the cursor that continues after them."""
-    found = await store.list_keys(limit + 1, cursor)
+    found = await store.api_keys.page(limit + 1, cursor)
     return found[:limit], found[limit - 1].id if len(found) > limit else None
 
 
@@ -86,5 +86,5 @@ async def all_keys(store: Store) -> AsyncIterator[ApiKey]:
 
 async def revoke_key(store: Store, key_id: str, operator: Operator) -> ApiKey:
     """End a key at once; one that was ended before stays as it is."""
-    await store.revoke_key(key_id, operator.note("revoke key", f"key {key_id}"))
+    await store.api_keys.revoke(key_id, operator.note("revoke key", f"key {key_id}"))
     return await read_key(store, key_id)

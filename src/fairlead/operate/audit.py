@@ -8,7 +8,7 @@ from typing import Any
 
 from fairlead.core.insight.audit import AuditEntry, AuditHead, AuditNote, Flaw, check, check_beginning
 from fairlead.errors import ConfigError
-from fairlead.ports.store import Store
+from fairlead.records.store import Store
 
 PAGE = 1_000
 LONGEST_ACTOR = 200
@@ -64,7 +64,7 @@ async def verify_chain(store: Store) -> Verification:
         flaws, expected = check(page, expected)
         found += flaws
         entries += len(page)
-        page = await store.read_audit(PAGE, cursor=page[-1].id)
+        page = await store.audit.read(PAGE, cursor=page[-1].id)
     found += check_beginning(expected)
     return Verification(entries, head, tuple(sorted(found)))
 
@@ -72,7 +72,7 @@ async def verify_chain(store: Store) -> Verification:
 async def _end(store: Store) -> tuple[AuditHead, list[AuditEntry]]:
     """The head and the entries up to it, though others append: the head is read after the newest entry, so that an
     entry beyond the head is one that nobody appended."""
-    newest = await store.read_audit(1)
-    head = await store.audit_head()
+    newest = await store.audit.read(1)
+    head = await store.audit.head()
     last = max(head.last, *(entry.id for entry in newest), 0)
-    return head, await store.read_audit(PAGE, cursor=last + 1)
+    return head, await store.audit.read(PAGE, cursor=last + 1)

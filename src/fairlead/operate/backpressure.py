@@ -22,7 +22,7 @@ from fairlead.core.protection.token_bucket import flow
 from fairlead.errors import ConfigError
 from fairlead.operate.audit import Operator
 from fairlead.operate.controls import Expected, change_control, read_controls, removal
-from fairlead.ports.store import Store
+from fairlead.records.store import Store
 
 
 class Bounds(NamedTuple):
@@ -69,13 +69,13 @@ async def bounds(store: Store) -> Bounds:
     rates = {name: (way.rate, way.burst) for name, way in flows(controls).items()}
     kinds = (DEPTH, SUBMISSION, OVERLOAD)
     versions = {(kind, name): item.version for kind in kinds for name, item in controls.of(kind).items()}
-    return Bounds(depths(controls), rates, Policy(controls).overload, await store.admissions(), versions)
+    return Bounds(depths(controls), rates, Policy(controls).overload, await store.backpressure.admissions(), versions)
 
 
 async def refusals(store: Store, controls: Controls, kind: str, codes: Collection[str]) -> dict[str, int]:
     """How many jobs were refused with these codes so far, by the narrowest rule of this kind for their tenants."""
     rules, tenants, found = controls.of(kind), Tenants(controls), dict[str, int]()
-    for (tenant, code), jobs in (await store.admissions()).items():
+    for (tenant, code), jobs in (await store.backpressure.admissions()).items():
         names = (f"tenant:{tenant}", f"tier:{tenants.get(tenant).tier}", f"tenant:{EACH}")
         rule = next((name for name in names if name in rules), None)
         if code in codes and rule is not None:
@@ -100,7 +100,7 @@ def _absent(kind: str, name: str) -> str:
 async def _change(
     store: Store, kind: str, name: str, value: dict[str, Any] | None, operator: Operator, expected: Expected
 ) -> None:
-    absent = f"{_absent(kind, name)}; `fairlead backpressure list` shows what is set"
+    absent = f"{_absent(kind, name)}; `fairlead settings list depth` shows what is set"
     decide = removal(kind, name, absent) if value is None else (lambda _: value)
     action = f"remove {kind}" if value is None else f"set {kind}"
     await change_control(store, kind, name, decide, operator, action, name, expected)

@@ -12,7 +12,8 @@ from fairlead.core.protection.run_counts import DEPENDENCY, TYPE, Sums, breakers
 from fairlead.core.stored import restored
 from fairlead.errors import NotSet
 from fairlead.operate.audit import Operator
-from fairlead.ports.store import CONTROLS_HINT, Store
+from fairlead.ports.jobs import CONTROLS_HINT
+from fairlead.records.store import Store
 
 CLOSED = "closed"
 
@@ -36,8 +37,8 @@ class BreakerStatus:
 
 async def breakers(store: Store, everything: bool = False) -> list[BreakerStatus]:
     """The breakers of dependencies, and those of types that have something to tell; or simply all."""
-    known, counts = await _controls(store), (await store.health_counts()).sums
-    users = _users(await store.job_types())
+    known, counts = await _controls(store), (await store.run_counts.read()).sums
+    users = _users(await store.types.all())
     names = users.keys() | known.of(BREAKER).keys()
     told = [name for name in names if everything or not name.startswith(TYPE) or name in counts or _is_set(known, name)]
     return [
@@ -59,7 +60,7 @@ async def breaker(store: Store, name: str) -> BreakerStatus:
 async def open_breaker(store: Store, name: str, operator: Operator) -> BreakerStatus:
     """Let nothing through it start until somebody closes it; what runs goes on, and what waits keeps waiting."""
     full = (await breaker(store, name)).name
-    policy, now = await _policy(store, full), (await store.controls()).now
+    policy, now = await _policy(store, full), (await store.controls.read()).now
     opened = opened_by_hand(policy, operator.actor, operator.reason or f"opened by {operator.actor}", now)
     await _set(store, full, opened.value(), operator, "open breaker")
     return await breaker(store, full)
@@ -69,7 +70,7 @@ async def close_breaker(store: Store, name: str, operator: Operator) -> BreakerS
     """Let everything through it start at once, and count from nothing."""
     full = (await breaker(store, name)).name
     await _set(store, full, None, operator, "close breaker")
-    await store.forget_runs([full])
+    await store.run_counts.forget([full])
     return await breaker(store, full)
 
 
@@ -82,18 +83,18 @@ def full_name(name: str) -> str:
 
 
 async def _set(store: Store, name: str, value: dict[str, Any] | None, operator: Operator, action: str) -> None:
-    await store.change_controls([Change(BREAKER, name, value)], operator.note(action, name))
-    await store.wake([CONTROLS_HINT])
+    await store.controls.change([Change(BREAKER, name, value)], operator.note(action, name))
+    await store.jobs.wake([CONTROLS_HINT])
 
 
 async def _policy(store: Store, name: str) -> Breaker:
-    settings = {subject(TYPE, item.name): item.settings for item in await store.job_types()}
+    settings = {subject(TYPE, item.name): item.settings for item in await store.types.all()}
     return restored(Breaker, settings.get(name, {}).get("breaker", {}))
 
 
 async def _controls(store: Store) -> Controls:
     controls = Controls()
-    controls.follow((await store.controls()).controls)
+    controls.follow((await store.controls.read()).controls)
     return controls
 
 

@@ -32,7 +32,7 @@ from fairlead.core.web.signatures import SECRET_BYTES, secret_of
 from fairlead.errors import CallbackNotFound, CallbackRefused
 from fairlead.operate.audit import Operator
 from fairlead.operate.controls import Expected, require_expected
-from fairlead.ports.store import Store
+from fairlead.records.store import Store
 
 ROUNDS = 5
 DELIVERER = "callback delivery"
@@ -74,16 +74,16 @@ async def add_endpoint(
         pool=check_name("pool", pool or POOL),
         secrets=(Secret(secret),),
     )
-    if len(await store.list_callbacks(MOST_ENDPOINTS, owner=owner)) >= MOST_ENDPOINTS:
+    if len(await store.callbacks.page(MOST_ENDPOINTS, owner=owner)) >= MOST_ENDPOINTS:
         raise CallbackRefused(f"{_whose(tenant)} {MOST_ENDPOINTS} callback endpoints, and may have no more; remove one")
-    if not await store.add_callback(endpoint, operator.note("add callback", _target(endpoint), url=url)):
+    if not await store.callbacks.add(endpoint, operator.note("add callback", _target(endpoint), url=url)):
         raise CallbackRefused(f"there is a callback endpoint {name} already; change it, or choose another name")
     return MadeSecret(await read_endpoint(store, tenant, name), secret)
 
 
 async def read_endpoint(store: Store, tenant: str | None, name: str) -> Endpoint:
     """One endpoint, of a tenant or for all; CallbackNotFound if there is none."""
-    found = await store.read_callbacks([(tenant or EVERYONE, name)])
+    found = await store.callbacks.read([(tenant or EVERYONE, name)])
     if not found:
         raise CallbackNotFound(f"there is no callback endpoint {name}; list them with `fairlead callbacks list`")
     return found[0]
@@ -93,7 +93,7 @@ async def list_endpoints(
     store: Store, limit: int, after: tuple[str, str] | None = None, tenant: str | None = None
 ) -> tuple[list[Endpoint], tuple[str, str] | None]:
     """A page of endpoints, and what continues after them."""
-    found = await store.list_callbacks(limit + 1, after, tenant)
+    found = await store.callbacks.page(limit + 1, after, tenant)
     last = found[limit - 1] if len(found) > limit else None
     return found[:limit], None if last is None else (last.owner, last.name)
 
@@ -126,7 +126,7 @@ async def change_endpoint(
         changed = replace(seen, **changes, version=seen.version + 1)
         changed = replace(changed, why_disabled=None if changed.enabled else seen.why_disabled)
         note = operator.note("change callback", _target(seen), **changes)
-        if await store.change_callback(changed, seen, note):
+        if await store.callbacks.change(changed, seen, note):
             return changed
     raise _overtaken(name)
 
@@ -140,7 +140,7 @@ async def rotate_secret(
         seen = await read_endpoint(store, tenant, name)
         changed = rotated(seen, secret, overlap, await store.now())
         note = operator.note("rotate callback secret", _target(seen), overlap=overlap)
-        if await store.change_callback(changed, seen, note):
+        if await store.callbacks.change(changed, seen, note):
             return MadeSecret(changed, secret)
     raise _overtaken(name)
 
@@ -148,14 +148,14 @@ async def rotate_secret(
 async def remove_endpoint(store: Store, operator: Operator, tenant: str | None, name: str) -> None:
     """Remove an endpoint and its log; what is on its way to it is dropped."""
     endpoint = await read_endpoint(store, tenant, name)
-    await store.remove_callback(endpoint.owner, name, operator.note("remove callback", _target(endpoint)))
+    await store.callbacks.remove(endpoint.owner, name, operator.note("remove callback", _target(endpoint)))
 
 
 async def disable_gone(store: Store, endpoint: Endpoint) -> None:
     """Disable an endpoint that answered that it is gone, unless somebody has changed it since."""
     changed = replace(endpoint, enabled=False, why_disabled="it answered 410 Gone", version=endpoint.version + 1)
     note = Operator(DELIVERER, changed.why_disabled).note("disable callback", _target(endpoint))
-    await store.change_callback(changed, endpoint, note)
+    await store.callbacks.change(changed, endpoint, note)
 
 
 async def deliveries(
@@ -163,7 +163,7 @@ async def deliveries(
 ) -> tuple[list[Delivered], int | None]:
     """A page of the tries to reach an endpoint, newest first, and the cursor that continues."""
     endpoint = await read_endpoint(store, tenant, name)
-    found = await store.read_deliveries(endpoint.owner, name, limit + 1, cursor)
+    found = await store.callbacks.deliveries(endpoint.owner, name, limit + 1, cursor)
     return found[:limit], found[limit - 1].id if len(found) > limit else None
 
 
@@ -179,7 +179,7 @@ async def send_ping(store: Store, operator: Operator, tenant: str | None, name: 
 async def redeliver(store: Store, operator: Operator, tenant: str | None, name: str, delivery_id: str) -> Sent:
     """Submit a delivery again, with the same body and message id; CallbackNotFound where it is not kept any more."""
     endpoint = await read_endpoint(store, tenant, name)
-    record = await store.read(delivery_id) if is_id(delivery_id) else None
+    record = await store.reader.read(delivery_id) if is_id(delivery_id) else None
     given = from_json(record.payload) if record is not None and record.type == TYPE else {}
     if record is None or (given.get("owner"), given.get("endpoint")) != (endpoint.owner, name):
         raise CallbackNotFound(
@@ -196,8 +196,8 @@ async def _send(store: Store, operator: Operator, action: str, endpoint: Endpoin
     if not endpoint.enabled:
         raise CallbackRefused(f"the callback endpoint {endpoint.name} is disabled; enable it first")
     message = str(from_json(job.payload)["message"])
-    await store.enqueue([job], wake={job.lane.pool})
-    await store.append_audit(operator.note(action, _target(endpoint), message=message), [job.id])
+    await store.jobs.enqueue([job], wake={job.lane.pool})
+    await store.audit.append(operator.note(action, _target(endpoint), message=message), [job.id])
     return Sent(job.id, message)
 
 

@@ -21,7 +21,8 @@ from fairlead.core.jobs.states import LIVE, PENDING, State
 from fairlead.errors import ConfigError, JobError, JobNotFound, StoreError, StoreUnavailable
 from fairlead.operate.audit import Operator
 from fairlead.operate.dead_letters import filter_document
-from fairlead.ports.store import WORKER_HINT, Store
+from fairlead.ports.jobs import WORKER_HINT
+from fairlead.records.store import Store
 
 BATCH = 500
 ROUNDS = 20
@@ -64,7 +65,7 @@ async def cancel_ids(store: Store, job_ids: Sequence[str], operator: Operator, g
     for start in range(0, len(wanted), BATCH):
         portion = wanted[start : start + BATCH]
         note = operator.note("cancel", portion[0] if len(wanted) == 1 else TARGET)
-        done = await _cancel_batch(store, await store.held(portion), request, note)
+        done = await _cancel_batch(store, await store.reader.held(portion), request, note)
         report.cancelled += [job_id for job_id in portion if job_id in done.done]
         report.asked += [job_id for job_id in portion if job_id in done.asked]
     touched = {*report.cancelled, *report.asked}
@@ -74,7 +75,7 @@ async def cancel_ids(store: Store, job_ids: Sequence[str], operator: Operator, g
 
 async def count(store: Store, wanted: JobFilter) -> dict[State, int]:
     """How many jobs fit that could be cancelled, by state."""
-    return await store.count_live(live(wanted))
+    return await store.reader.count_live(live(wanted))
 
 
 async def cancel_many(
@@ -103,7 +104,7 @@ def live(wanted: JobFilter) -> JobFilter:
     if wanted.states and not states:
         named = ", ".join(wanted.states)
         raise ConfigError(
-            f"jobs that are {named} have ended; only live ones can be cancelled, dead ones by `dlq cancel`"
+            f"jobs that are {named} have ended; only live ones can be cancelled, dead ones with --state dead"
         )
     return replace(wanted, states=states)
 
@@ -112,7 +113,7 @@ async def _batches(store: Store, wanted: JobFilter, most: int | None) -> AsyncIt
     """The jobs that fit; the cursor only goes on, so that jobs submitted meanwhile do not prolong it."""
     left, cursor = most, None
     while left is None or left > 0:
-        jobs = await store.find_live(wanted, BATCH if left is None else min(BATCH, left), cursor)
+        jobs = await store.reader.find_live(wanted, BATCH if left is None else min(BATCH, left), cursor)
         if not jobs:
             return
         yield jobs
@@ -130,7 +131,7 @@ async def _cancel_batch(
         done |= answer.done
         asked |= answer.asked
         rest = [job.id for job in jobs if job.id not in done and job.id not in asked]
-        jobs = [job for job in await store.held(rest) if job.hold.state in states] if rest else []
+        jobs = [job for job in await store.reader.held(rest) if job.hold.state in states] if rest else []
         if not jobs:
             return Cancelled(frozenset(done), frozenset(asked))
         await asyncio.sleep(PAUSE * turn)
@@ -146,15 +147,15 @@ async def _try(store: Store, jobs: Sequence[Held], request: CancelRequest, note:
     known = {job.id for job in running} - {wish.id for wish in demands}
     if not waiting and not demands:
         return Cancelled(frozenset(), frozenset(known))
-    answer = await store.cancel(waiting, demands, note)
+    answer = await store.changes.cancel(waiting, demands, note)
     with suppress(StoreError):  # a hint that fails is only a slower stop
-        await store.wake({f"{WORKER_HINT}{wish.hold.owner}" for wish in demands if wish.id in answer.asked})
+        await store.jobs.wake({f"{WORKER_HINT}{wish.hold.owner}" for wish in demands if wish.id in answer.asked})
     return answer._replace(asked=answer.asked | known)
 
 
 async def _refusals(store: Store, job_ids: Sequence[str]) -> dict[str, JobError]:
     """Why these jobs were not cancelled."""
-    found = {record.id: record for record in await store.read_many(filter(is_id, job_ids))} if job_ids else {}
+    found = {record.id: record for record in await store.reader.read_many(filter(is_id, job_ids))} if job_ids else {}
     return {job_id: why_not(found[job_id]) if job_id in found else _missing(job_id) for job_id in job_ids}
 
 

@@ -19,7 +19,8 @@ from fairlead.operate.audit import Operator
 from fairlead.operate.cancel_jobs import TARGET
 from fairlead.operate.dead_letters import filter_document, replay_one
 from fairlead.operate.submit import check_schema, dump_payload, registered_type
-from fairlead.ports.store import SCHEDULED_HINT, Store
+from fairlead.ports.jobs import SCHEDULED_HINT
+from fairlead.records.store import Store
 
 
 async def change_job(
@@ -64,14 +65,14 @@ async def run_job_now(store: Store, job_id: str, operator: Operator) -> JobRecor
 
 
 async def _apply(store: Store, job: JobRecord, change: WaitingChange, note: AuditNote) -> JobRecord:
-    if not await store.amend_waiting([change], note):
+    if not await store.changes.amend_waiting([change], note):
         raise IllegalMove(f"job {job.id} was not changed: it is no longer as it was read; look at it again")
-    await store.wake([job.pool if change.state is State.READY else SCHEDULED_HINT])
+    await store.jobs.wake([job.pool if change.state is State.READY else SCHEDULED_HINT])
     return await _read(store, job.id)
 
 
 async def _read(store: Store, job_id: str) -> JobRecord:
-    record = await store.read(job_id) if is_id(job_id) else None
+    record = await store.reader.read(job_id) if is_id(job_id) else None
     if record is None:
         raise JobNotFound(f"there is no job {job_id}; it may have been removed after its retention time")
     return record
@@ -120,16 +121,16 @@ async def set_priorities(store: Store, wanted: JobFilter, operator: Operator, mo
 async def _change(store: Store, wanted: JobFilter, decide: Decide, note: AuditNote, most: int) -> int:
     """In batches with an audit entry each, newest first; what a worker took meanwhile stays as it is."""
     changed, left, cursor = 0, most, None
-    while left > 0 and (held := await store.find_live(wanted, min(BATCH, left), cursor)):
-        jobs = [job for job in await store.read_many([item.id for item in held]) if job.state in wanted.states]
+    while left > 0 and (held := await store.reader.find_live(wanted, min(BATCH, left), cursor)):
+        jobs = [job for job in await store.reader.read_many([item.id for item in held]) if job.state in wanted.states]
         changed += await _change_batch(store, jobs, decide, note)
         left, cursor = left - len(held), held[-1].id
     return changed
 
 
 async def _change_batch(store: Store, jobs: Sequence[JobRecord], decide: Decide, note: AuditNote) -> int:
-    done = await store.amend_waiting([decide(job) for job in jobs], note) if jobs else set()
-    await store.wake({job.pool for job in jobs if job.id in done})
+    done = await store.changes.amend_waiting([decide(job) for job in jobs], note) if jobs else set()
+    await store.jobs.wake({job.pool for job in jobs if job.id in done})
     return len(done)
 
 

@@ -6,7 +6,8 @@ from typing import NamedTuple
 from fairlead.core.protection.controls import ABSENT, Change, Control, Controls, Value
 from fairlead.errors import ChangedMeanwhile, NotSet, StoreUnavailable
 from fairlead.operate.audit import Operator
-from fairlead.ports.store import CONTROLS_HINT, Store
+from fairlead.ports.jobs import CONTROLS_HINT
+from fairlead.records.store import Store
 
 ROUNDS = 10
 
@@ -23,7 +24,7 @@ class Seen(NamedTuple):
 
 async def see_controls(store: Store) -> Seen:
     """All that is set now, and the store's clock."""
-    controls, changed = Controls(), await store.controls()
+    controls, changed = Controls(), await store.controls.read()
     controls.follow(changed.controls)
     return Seen(controls, changed.now)
 
@@ -43,11 +44,11 @@ async def change_control(
         version = version_of(seen.controls, kind, name)
         require_expected(version, expected, target)
         value = decide(seen)
-        made = await store.change_controls(
+        made = await store.controls.change(
             [Change(kind, name, value, version)], operator.note(action, target, value=value)
         )
         if made:
-            await store.wake([CONTROLS_HINT])
+            await store.jobs.wake([CONTROLS_HINT])
             return made[0]
     raise StoreUnavailable(f"{target} was changed by others {ROUNDS} times in a row; try again")
 

@@ -19,7 +19,7 @@ from fairlead.errors import IllegalMove, JobError, JobNotFound, UnsafePayload
 from fairlead.handlers.limits import registered_marks
 from fairlead.operate.audit import Operator
 from fairlead.operate.submit import check_schema, registered_type
-from fairlead.ports.store import Store
+from fairlead.records.store import Store
 
 BATCH = 500
 MOST_GROUPS = 10_000
@@ -60,30 +60,30 @@ def no_progress(count: int) -> None:
 
 async def list_dead(store: Store, wanted: JobFilter, limit: int, cursor: str | None = None) -> Page:
     """Dead jobs, newest first."""
-    return await store.list_jobs(dead(wanted), limit, cursor)
+    return await store.reader.list_jobs(dead(wanted), limit, cursor)
 
 
 async def groups(store: Store, wanted: JobFilter, limit: int) -> list[DeadGroup]:
     """Dead jobs by what they died of, the largest group first."""
-    return await store.dead_groups(dead(wanted), limit)
+    return await store.dead_letters.groups(dead(wanted), limit)
 
 
 async def trends(store: Store, wanted: JobFilter) -> dict[tuple[str | None, str], list[int]]:
     """How many died in each of the last 24 hours, oldest first, by fingerprint and type."""
-    return await store.dead_trend(dead(wanted), HOUR, HOURS)
+    return await store.dead_letters.trend(dead(wanted), HOUR, HOURS)
 
 
 async def count(store: Store, wanted: JobFilter) -> int:
     """How many dead jobs fit."""
-    return sum(group.count for group in await store.dead_groups(dead(wanted), MOST_GROUPS))
+    return sum(group.count for group in await store.dead_letters.groups(dead(wanted), MOST_GROUPS))
 
 
 async def show(store: Store, job_id: str) -> DeadLetter:
     """A job with all its context; it need not be dead any more."""
-    record = await store.read(job_id) if is_id(job_id) else None
+    record = await store.reader.read(job_id) if is_id(job_id) else None
     if record is None:
         raise _missing(job_id)
-    attempts, entries = await store.attempts(job_id), await store.read_audit(MOST_ENTRIES, job_id=job_id)
+    attempts, entries = await store.reader.attempts(job_id), await store.audit.read(MOST_ENTRIES, job_id=job_id)
     return DeadLetter(record, tuple(attempts), tuple(reversed(entries)))
 
 
@@ -92,7 +92,7 @@ async def edit(store: Store, job_id: str, payload: Mapping[str, Any], limit: int
     record = await _dead_one(store, job_id)
     text, job_type = await _checked(store, record, payload, limit)
     note = operator.note("edit", job_id, **_edited(record, text, job_type))
-    if not await store.amend_dead(
+    if not await store.dead_letters.amend(
         [replay.amend(record, text, job_type.version, _limits(record, job_type, payload))], note
     ):
         raise _refusal(job_id, "edited")
@@ -110,15 +110,15 @@ async def replay_one(
         text, job_type = await _checked(store, record, payload, limit)
         revival = replay.revive(record, text, job_type.version, _limits(record, job_type, payload))
         note = note.about(**_edited(record, text, job_type))
-    revived = await store.revive([revival], note)
+    revived = await store.dead_letters.revive([revival], note)
     if revived.refused:
         raise _refusal(job_id, "replayed", revived.refused[job_id])
-    await store.wake([record.pool])
+    await store.jobs.wake([record.pool])
 
 
 async def replay_ids(store: Store, job_ids: Sequence[str], operator: Operator) -> Outcome:
     """Bring back those of the jobs that are dead."""
-    records = await store.read_many(filter(is_id, dict.fromkeys(job_ids)))
+    records = await store.reader.read_many(filter(is_id, dict.fromkeys(job_ids)))
     return _with_missing(await revive_all(store, records, operator.note("replay", TARGET)), job_ids, records)
 
 
@@ -132,7 +132,7 @@ async def replay_many(
 
 async def cancel_ids(store: Store, job_ids: Sequence[str], operator: Operator) -> Outcome:
     """Cancel those of the jobs that are dead."""
-    records = await store.read_many(filter(is_id, dict.fromkeys(job_ids)))
+    records = await store.reader.read_many(filter(is_id, dict.fromkeys(job_ids)))
     return _with_missing(await _cancel_all(store, records, operator.note("cancel", TARGET)), job_ids, records)
 
 
@@ -150,7 +150,7 @@ async def purge(
     """Remove dead jobs that fit and died so many seconds ago; returns how many."""
     note = operator.note("purge", TARGET, filter=filter_document(wanted), older_than=older_than)
     removed = 0
-    while gone := await store.purge_dead(dead(wanted), older_than, BATCH, note):
+    while gone := await store.dead_letters.purge(dead(wanted), older_than, BATCH, note):
         removed += gone
         progress(gone)
     return removed
@@ -166,13 +166,13 @@ async def count_old(store: Store, wanted: JobFilter, older_than: float) -> int:
 
 async def purge_ids(store: Store, job_ids: Sequence[str], operator: Operator) -> Outcome:
     """Remove those of the jobs that are dead."""
-    records = await store.read_many(filter(is_id, dict.fromkeys(job_ids)))
+    records = await store.reader.read_many(filter(is_id, dict.fromkeys(job_ids)))
     return _with_missing(await _remove_all(store, records, operator.note("purge", TARGET)), job_ids, records)
 
 
 async def find_dead(store: Store, job_ids: Sequence[str]) -> Outcome:
     """Which of the jobs a purge would remove, and why not the others."""
-    records = await store.read_many(filter(is_id, dict.fromkeys(job_ids)))
+    records = await store.reader.read_many(filter(is_id, dict.fromkeys(job_ids)))
     holds, refused = _decide(records, replay.hold_of)
     return _with_missing(Outcome(tuple(hold.id for hold in holds), refused), job_ids, records)
 
@@ -198,8 +198,8 @@ async def batches(store: Store, wanted: JobFilter, most: int | None = None) -> A
 async def revive_all(store: Store, records: Sequence[JobRecord], note: AuditNote) -> Outcome:
     """Bring back those of the jobs that are dead, in one transaction, and wake the workers of their pools."""
     revivals, refused = _decide(records, replay.revive)
-    revived = await store.revive(revivals, note) if revivals else replay.Revived(frozenset(), {})
-    await store.wake({record.pool for record in records if record.id in revived.ids})
+    revived = await store.dead_letters.revive(revivals, note) if revivals else replay.Revived(frozenset(), {})
+    await store.jobs.wake({record.pool for record in records if record.id in revived.ids})
     refused |= {job_id: _refusal(job_id, "replayed", why) for job_id, why in revived.refused.items()}
     return Outcome(tuple(record.id for record in records if record.id in revived.ids), refused)
 
@@ -227,14 +227,14 @@ async def _batch_by_batch(store: Store, wanted: JobFilter, most: int | None, pro
 
 async def _cancel_all(store: Store, records: Sequence[JobRecord], note: AuditNote) -> Outcome:
     holds, refused = _decide(records, replay.withdraw)
-    cancelled = await store.cancel_dead(holds, note) if holds else set()
+    cancelled = await store.dead_letters.cancel(holds, note) if holds else set()
     refused |= {hold.id: _refusal(hold.id, "cancelled") for hold in holds if hold.id not in cancelled}
     return Outcome(tuple(record.id for record in records if record.id in cancelled), refused)
 
 
 async def _remove_all(store: Store, records: Sequence[JobRecord], note: AuditNote) -> Outcome:
     holds, refused = _decide(records, replay.hold_of)
-    removed = await store.remove_dead(holds, note) if holds else set()
+    removed = await store.dead_letters.remove(holds, note) if holds else set()
     refused |= {hold.id: _refusal(hold.id, "removed") for hold in holds if hold.id not in removed}
     return Outcome(tuple(record.id for record in records if record.id in removed), refused)
 
@@ -248,7 +248,7 @@ def _decide(records: Sequence[JobRecord], decide: Callable[[JobRecord], Any]) ->
 
 
 async def _dead_one(store: Store, job_id: str) -> JobRecord:
-    record = await store.read(job_id) if is_id(job_id) else None
+    record = await store.reader.read(job_id) if is_id(job_id) else None
     if record is None:
         raise _missing(job_id)
     if record.state is not State.DEAD:

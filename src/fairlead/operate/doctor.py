@@ -15,7 +15,8 @@ from fairlead.core.web.callbacks import TYPE as DELIVERY
 from fairlead.core.web.callbacks import Endpoint
 from fairlead.errors import FairleadError, SchemaMismatch
 from fairlead.operate.backpressure import Bounds, bounds
-from fairlead.ports.store import Leadership, Store
+from fairlead.records.store import Store
+from fairlead.records.workers import Leader
 from fairlead.scheduler.leader import ROLE
 from fairlead.version import __version__
 
@@ -66,8 +67,8 @@ async def examine(make_store: Callable[[], Store], where: str) -> list[Finding]:
 
 
 async def _examine_open(store: Store, where: str) -> list[Finding]:
-    facts = await store.facts()
-    counts, workers = await store.count_jobs(), await store.workers()
+    facts = await store.jobs.facts()
+    counts, workers = await store.reader.count_jobs(), await store.workers.all()
     return [
         _ok("store", f"{_name(facts)} at {where}"),
         *check_library(facts),
@@ -78,9 +79,9 @@ async def _examine_open(store: Store, where: str) -> list[Finding]:
         await _check_clock(store, facts),
         check_jobs(counts),
         check_bounds(await bounds(store)),
-        check_schedule(await store.due(1), await store.leader(ROLE)),
+        check_schedule(await store.promotion.due(1), await store.leadership.current(ROLE)),
         *check_workers(counts, workers),
-        *check_callbacks(await store.list_callbacks(MOST_CALLBACKS), workers),
+        *check_callbacks(await store.callbacks.page(MOST_CALLBACKS), workers),
     ]
 
 
@@ -169,11 +170,11 @@ def check_bounds(found: Bounds) -> Finding:
         Level.OK,
         "bounds",
         f"nothing bounds how many jobs of a tenant may wait{some}",
-        "in production set a bound: `fairlead backpressure depth tenant '*' --waiting 1000000`",
+        "in production set a bound: `fairlead settings set depth 'tenant:*' waiting=1000000`",
     )
 
 
-def check_schedule(due: Due, leader: Leadership | None) -> Finding:
+def check_schedule(due: Due, leader: Leader | None) -> Finding:
     """Whether due jobs become ready in time, and who sees to that."""
     age = due.overdue or 0.0
     leads = leader is not None and leader.lease_left > 0
@@ -227,7 +228,7 @@ async def _check_clock(store: Store, facts: Mapping[str, Any]) -> Finding:
     if facts["store"] == "sqlite":
         return _ok("clock", "SQLite uses the clock of this machine")
     sent_at = time.time()
-    clock = (await store.facts())["clock"]
+    clock = (await store.jobs.facts())["clock"]
     received_at = time.time()
     return check_clock(clock - (sent_at + received_at) / 2, (received_at - sent_at) / 2)
 

@@ -14,7 +14,7 @@ from math import ceil
 from fairlead.core.jobs.model import JobRecord
 from fairlead.core.jobs.states import FINAL
 from fairlead.errors import StoreError, TooManyFollowers
-from fairlead.ports.store import Store
+from fairlead.records.store import Store
 
 FIRST_LOOK = 0.02
 LAST_LOOK = 0.5
@@ -139,6 +139,6 @@ class Follower:
         ids = list({subscription.job_id for subscription in due})
         found: dict[str, JobRecord] = {}
         for start in range(0, len(ids), BATCH):
-            found |= {record.id: record for record in await self._store.read_many(ids[start : start + BATCH])}
+            found |= {record.id: record for record in await self._store.reader.read_many(ids[start : start + BATCH])}
         for subscription in due:
             subscription.look(found.get(subscription.job_id), now)

@@ -16,7 +16,7 @@ from fairlead.core.protection.token_bucket import left
 from fairlead.operate.cache import Cached
 from fairlead.operate.limits import declared
 from fairlead.operate.retry_budgets import show_budget
-from fairlead.ports.store import Store
+from fairlead.records.store import Store
 
 FRESH = 2.0
 WINDOW = 900.0
@@ -33,20 +33,20 @@ class View(NamedTuple):
 
 async def explain_job(store: Store, job: JobRecord, seen_by: str | None = None) -> Explanation:
     """Why this job is where it is; for a tenant, nothing is told of what others run and wait for."""
-    changed = await store.controls()
+    changed = await store.controls.read()
     controls = Controls()
     controls.follow(changed.controls)
     lane = Lane(job.pool, job.tenant, job.type, job.priority, job.version, job.limits)
     ready = job.state is State.READY
-    active = await store.active_lanes() if ready else []
-    types = {job_type.name: job_type for job_type in await store.job_types()}
+    active = await store.reader.active_lanes() if ready else []
+    types = {job_type.name: job_type for job_type in await store.types.all()}
     job_type = types.get(job.type)
     needs = (job_type.settings.get("needs") or ()) if job_type else ()
     facts = Facts(
         job=job,
         now=changed.now,
-        workers=await store.workers(),
-        ahead=await store.count_ahead(job.id, MOST_AHEAD) if ready else 0,
+        workers=await store.workers.all(),
+        ahead=await store.reader.count_ahead(job.id, MOST_AHEAD) if ready else 0,
         lane_since={item.lane: item.since for item in active}.get(lane),
         newest_version=job_type.version if job_type else None,
         controls=controls,
@@ -66,7 +66,7 @@ async def limits_of(
     names = rules.of(lane)
     if not names:
         return ()
-    use = await store.limit_use()
+    use = await store.limits.use()
     used = usage(rules, use.running.items())
     found = []
     for name in names:
@@ -86,14 +86,14 @@ async def share_of(
     """What the lane's tenant was due and got in its pool lately, and whose turn comes before its own."""
     tenants = Tenants(controls)
     own = tenants.get(lane.tenant)
-    lines = [line for line in await store.ledger(WINDOW) if (line.pool, line.tenant) == (lane.pool, lane.tenant)]
+    lines = [line for line in await store.shares.ledger(WINDOW) if (line.pool, line.tenant) == (lane.pool, lane.tenant)]
     facts = ShareFacts(
         own, lane.pool, WINDOW, sum(line.entitled for line in lines), sum(line.delivered for line in lines)
     )
     if seen_by is not None:
         return facts
     waiting = sorted({item.lane.tenant for item in active if item.lane.pool == lane.pool} | {lane.tenant})
-    accounts = (await store.exchange_shares([], 0.0)).balances
+    accounts = (await store.shares.exchange([], 0.0)).balances
     balances = {item.account: item for item in accounts if item.pool == lane.pool}
     turn = place(own, [tenants.get(name) for name in waiting], balances)
     return replace(facts, place=turn, waiting=len(waiting))
@@ -103,7 +103,7 @@ async def _holders(
     store: Store, rules: Rules, running: Mapping[Lane, int], name: str, seen_by: str | None
 ) -> tuple[Runs, ...]:
     lanes = [lane for lane in running if name in rules.of(lane) and seen_by in (None, lane.tenant)]
-    return tuple(Runs(item.id, item.since, item.worker) for item in await store.holders(lanes, MOST_HOLDERS))
+    return tuple(Runs(item.id, item.since, item.worker) for item in await store.limits.holders(lanes, MOST_HOLDERS))
 
 
 async def _budget(store: Store, tenant: str) -> BudgetFacts:
@@ -125,5 +125,5 @@ class StartEstimate:
         return expected_start(lane, due, view.now, view.since.get(lane.id), view.workers)
 
     async def _look(self) -> View:
-        since = {active.lane.id: active.since for active in await self._store.active_lanes()}
-        return View((await self._store.controls()).now, since, await self._store.workers())
+        since = {active.lane.id: active.since for active in await self._store.reader.active_lanes()}
+        return View((await self._store.controls.read()).now, since, await self._store.workers.all())

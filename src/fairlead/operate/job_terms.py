@@ -7,7 +7,7 @@ from fairlead.core.jobs.model import JobRecord, JobType
 from fairlead.core.jobs.pools import Pool, Pools, TypeTerms, terms_in
 from fairlead.handlers.options import overridden
 from fairlead.operate.submit import placed, policies_of, pools_of
-from fairlead.ports.store import Store
+from fairlead.records.store import Store
 
 
 class JobTerms(NamedTuple):
@@ -19,7 +19,7 @@ class JobTerms(NamedTuple):
 
 async def job_terms(store: Store, job: JobRecord) -> JobTerms:
     """The terms of a job, by what is registered and set now."""
-    types = {job_type.name: job_type for job_type in await store.job_types()}
+    types = {job_type.name: job_type for job_type in await store.types.all()}
     return terms_of(job, types.get(job.type), await pools_of(store))
 
 

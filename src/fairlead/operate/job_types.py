@@ -16,7 +16,7 @@ from fairlead.core.jobs.model import JobType, instant
 from fairlead.core.jobs.pools import Pools, TypeTerms
 from fairlead.operate.job_terms import new_terms
 from fairlead.operate.submit import placed, pools_of
-from fairlead.ports.store import Store
+from fairlead.records.store import Store
 
 MEASURED = 24 * 3600.0
 MOST_EVENTS = 20
@@ -56,7 +56,7 @@ class TypeView:
 async def type_looks(store: Store, types: Iterable[JobType]) -> list[TypeLook]:
     """All these types."""
     counts: dict[str, list[tuple[int, int]]] = {}
-    for count in await store.run_counts(MEASURED):
+    for count in await store.shares.run_times(MEASURED):
         counts.setdefault(count.type, []).append((count.bucket, count.runs))
     pools = await pools_of(store)
     return [_look(item, pools, counts.get(item.name, ())) for item in types]
@@ -64,9 +64,9 @@ async def type_looks(store: Store, types: Iterable[JobType]) -> list[TypeLook]:
 
 async def type_view(store: Store, job_type: JobType) -> TypeView:
     """One type."""
-    counts = [(count.bucket, count.runs) for count in await store.run_counts(MEASURED, job_type.name)]
+    counts = [(count.bucket, count.runs) for count in await store.shares.run_times(MEASURED, job_type.name)]
     look = _look(job_type, await pools_of(store), counts)
-    entries = await store.audit_about(f"type {job_type.name}", MOST_EVENTS)
+    entries = await store.audit.about(f"type {job_type.name}", MOST_EVENTS)
     return TypeView(look, [event_of(entry) for entry in entries])
 
 

@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable
 
 from fairlead.core.web.api_keys import ApiKey, fits, key_id_of
-from fairlead.ports.store import Store
+from fairlead.records.store import Store
 
 FRESH = 1.0
 MOST_KNOWN = 10_000
@@ -57,7 +57,7 @@ class KeyCache:
         used, self._used = self._used, {}
         if used:
             now = self._clock()
-            await self._store.touch_keys({key_id: max(0.0, now - at) for key_id, at in used.items()})
+            await self._store.api_keys.touch({key_id: max(0.0, now - at) for key_id, at in used.items()})
 
     async def close(self) -> None:
         """Wait for what is on its way."""
@@ -92,7 +92,7 @@ class KeyCache:
     async def _read_batch(self, batch: dict[str, asyncio.Future[None]]) -> None:
         try:
             read_at = self._clock()
-            found = {key.id: key for key in await self._store.read_keys(list(batch))}
+            found = {key.id: key for key in await self._store.api_keys.read(list(batch))}
         except Exception as error:
             for future in batch.values():
                 _fail(future, error)

@@ -10,8 +10,8 @@ from fairlead.core.protection.token_bucket import left
 from fairlead.errors import ConfigError, NotSet
 from fairlead.operate.audit import Operator
 from fairlead.operate.controls import Expected, change_control, read_controls, removal, version_of
-from fairlead.ports.limits import Holder, LimitUse
-from fairlead.ports.store import Store
+from fairlead.records.limits import Holder, LimitUse
+from fairlead.records.store import Store
 
 MOST_HOLDERS = 100
 
@@ -58,13 +58,15 @@ async def set_limit(
 async def remove_limit(store: Store, scope: str, name: str, operator: Operator, expected: Expected = None) -> None:
     """Go back to what the handler declares, or to no limit."""
     control, target = limit_name(scope, name), f"{scope} {name}"
-    decide = removal(LIMIT, control, f"no limit is set for {target}; `fairlead limits list` shows those that are")
+    decide = removal(
+        LIMIT, control, f"no limit is set for {target}; `fairlead settings list limit` shows those that are"
+    )
     await change_control(store, LIMIT, control, decide, operator, "remove limit", target, expected)
 
 
 async def limits(store: Store) -> list[LimitInForce]:
     """All limits in force: those that are set or declared, and each key and each one of a kind that is in use."""
-    controls, types, use = await read_controls(store), await store.job_types(), await store.limit_use()
+    controls, types, use = await read_controls(store), await store.types.all(), await store.limits.use()
     rules = Rules(declared(types), {}, controls)
     used = usage(rules, use.running.items())
     names = {f"limit:{name}" for name in declared(types)} | controls.of(LIMIT).keys()
@@ -74,18 +76,18 @@ async def limits(store: Store) -> list[LimitInForce]:
 
 async def show_limit(store: Store, scope: str, name: str) -> LimitInForce:
     """One limit that is set, declared, or follows from one for each of its kind; NotSet if nothing is limited."""
-    controls, types, use = await read_controls(store), await store.job_types(), await store.limit_use()
+    controls, types, use = await read_controls(store), await store.types.all(), await store.limits.use()
     rules, full = Rules(declared(types), {}, controls), limit_name(scope, name)
     if rules.bound(full) == Bound() and controls.get(LIMIT, full) is None:
-        raise NotSet(f"nothing limits {scope} {name}; `fairlead limits list` shows what is in force")
+        raise NotSet(f"nothing limits {scope} {name}; `fairlead settings list limit` shows what is in force")
     return _in_force(full, rules, usage(rules, use.running.items()), use, controls)
 
 
 async def limit_holders(store: Store, scope: str, name: str, most: int = MOST_HOLDERS) -> list[Holder]:
     """Jobs that run under a limit, those that run longest first."""
-    controls, types, use = await read_controls(store), await store.job_types(), await store.limit_use()
+    controls, types, use = await read_controls(store), await store.types.all(), await store.limits.use()
     rules, full = Rules(declared(types), {}, controls), limit_name(scope, name)
-    return await store.holders([lane for lane in use.running if full in rules.of(lane)], most)
+    return await store.limits.holders([lane for lane in use.running if full in rules.of(lane)], most)
 
 
 def _in_force(name: str, rules: Rules, used: dict[str, int], use: LimitUse, controls: Controls) -> LimitInForce:

@@ -7,7 +7,7 @@ from fairlead.core.jobs.pools import BUILT_IN, PLACE, POOL, Pool, Pools
 from fairlead.core.names import check_name
 from fairlead.operate.audit import Operator
 from fairlead.operate.controls import Expected, Seen, change_control, read_controls, removal, version_of
-from fairlead.ports.store import Store
+from fairlead.records.store import Store
 
 
 async def list_pools(store: Store) -> list[Pool]:
@@ -48,7 +48,7 @@ async def set_pool(
 async def reset_pool(store: Store, name: str, operator: Operator, expected: Expected = None) -> None:
     """Forget what was set for a pool."""
     target = f"pool {check_name('pool', name)}"
-    decide = removal(POOL, name, f"nothing was set for {target}; `fairlead pools list` shows the pools")
+    decide = removal(POOL, name, f"nothing was set for {target}; `fairlead settings list pool` shows the pools")
     await change_control(store, POOL, name, decide, operator, "pools.reset", target, expected)
 
 

@@ -10,7 +10,7 @@ from fairlead.core.protection.run_counts import TENANT, Sums
 from fairlead.core.stored import restored
 from fairlead.operate.audit import Operator
 from fairlead.operate.controls import Expected, change_control, read_controls, removal, version_of
-from fairlead.ports.store import Store
+from fairlead.records.store import Store
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,18 +69,18 @@ async def reset_budget(store: Store, tenant: str, operator: Operator, expected: 
     """Let the application's budget be in force again."""
     name = check_name("tenant", tenant)
     target = f"tenant {name}"
-    decide = removal(KIND, name, f"{target} has no budget of its own; `fairlead budgets list` shows those that have")
+    decide = removal(KIND, name, f"{target} has no budget of its own; `fairlead settings list budget` shows them")
     await change_control(store, KIND, name, decide, operator, "reset retry budget", target, expected)
 
 
 async def _sums(store: Store) -> dict[str, Sums]:
-    counts = (await store.health_counts()).sums
+    counts = (await store.run_counts.read()).sums
     return {name.partition(":")[2]: value for name, value in counts.items() if name.startswith(f"{TENANT}:")}
 
 
 async def _declared(store: Store) -> RetryBudget:
     """The application's budget, as its types were registered with it."""
-    found = [item.settings["retry_budget"] for item in await store.job_types() if "retry_budget" in item.settings]
+    found = [item.settings["retry_budget"] for item in await store.types.all() if "retry_budget" in item.settings]
     return restored(RetryBudget, found[0]) if found else RetryBudget()
 
 

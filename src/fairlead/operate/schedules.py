@@ -27,7 +27,8 @@ from fairlead.errors import ScheduleNotFound, ScheduleRefused, StoreUnavailable
 from fairlead.operate.audit import Operator
 from fairlead.operate.controls import Expected, require_expected
 from fairlead.operate.submit import check_schema, dump_payload, registered_type
-from fairlead.ports.store import RECURRING_HINT, Store
+from fairlead.ports.jobs import RECURRING_HINT
+from fairlead.records.store import Store
 from fairlead.scheduler.recur import Recurrer, new_id
 from fairlead.telemetry.events import Telemetry
 
@@ -45,7 +46,7 @@ async def list_schedules(
     store: Store, limit: int, after: str | None = None, upcoming: int = 1, past: int = 1, tenant: str | None = None
 ) -> list[ScheduleRecord]:
     """Schedules by name, each with its next fires and its last ones."""
-    found = await store.list_schedules(limit, after, tenant=tenant)
+    found = await store.schedules.page(limit, after, tenant=tenant)
     return await _records(store, found, upcoming, past, tenant)
 
 
@@ -57,7 +58,7 @@ async def get(store: Store, name: str, upcoming: int = 5, past: int = 20, tenant
 
 async def read(store: Store, name: str, tenant: str | None = None) -> Schedule:
     """The schedule as it is kept; ScheduleNotFound if there is none."""
-    found = await store.read_schedules([name])
+    found = await store.schedules.read([name])
     if not found:
         raise _missing(name)
     _require_of(found[0], tenant)
@@ -68,9 +69,9 @@ async def add(store: Store, spec: ScheduleSpec, operator: Operator) -> None:
     """Make a schedule that fires from now on."""
     write = recur.created(spec, None, await store.now())
     note = operator.note("schedule add", spec.name, type=spec.lane.type, expression=spec.expression, tz=spec.zone)
-    if not await store.write_schedule(write, note):
+    if not await store.schedules.write(write, note):
         raise ScheduleRefused(f"there is a schedule {spec.name!r} already; change it, or give this one another name")
-    await store.wake([RECURRING_HINT])
+    await store.jobs.wake([RECURRING_HINT])
 
 
 async def change(
@@ -111,7 +112,7 @@ async def run_now(store: Store, name: str, operator: Operator, tenant: str | Non
         return write
 
     await _rewrite(store, name, fire, operator, "run now", tenant)
-    await store.wake([made[0].lane.pool])
+    await store.jobs.wake([made[0].lane.pool])
     return made[0]
 
 
@@ -125,7 +126,7 @@ async def remove(
         declared = schedule.owner is not None and schedule.state is not ScheduleState.RETIRED
         if declared and await app_runs(store, str(schedule.owner)):
             _require_ours(schedule, "removed")
-        if await store.remove_schedule(name, schedule.version, operator.note("schedule remove", name)):
+        if await store.schedules.remove(name, schedule.version, operator.note("schedule remove", name)):
             return
     raise _contended(name)
 
@@ -154,9 +155,9 @@ def role_of(app: str) -> str:
 async def app_runs(store: Store, app: str) -> bool:
     """Whether any process keeps the lead of this app; it is free soon after the last one has ended."""
     nobody = str(uuid4())
-    if not await store.lead(role_of(app), nobody, BRIEF):
+    if not await store.leadership.lead(role_of(app), nobody, BRIEF):
         return True
-    await store.resign(role_of(app), nobody)
+    await store.leadership.resign(role_of(app), nobody)
     return False
 
 
@@ -180,10 +181,10 @@ async def _declare_one(
 ) -> None:
     """Write what was decided; where the schedule is there already, decide again on what it is by then."""
     name, verb = write.schedule.name, "retire" if spec is None else "declare"
-    if write.seen is None and await store.write_schedule(
+    if write.seen is None and await store.schedules.write(
         write, operator.note("schedule declare", name, expression=write.schedule.spec.expression)
     ):
-        await store.wake([RECURRING_HINT])
+        await store.jobs.wake([RECURRING_HINT])
         return
 
     def decide(seen: DueSchedule) -> ScheduleWrite | None:
@@ -209,8 +210,8 @@ async def _rewrite(
                 await _catch_up(store, name)
                 continue
         details = {"expression": write.schedule.spec.expression} if verb in NEW_TERMS else {}
-        if await store.write_schedule(write, operator.note(f"schedule {verb}", name, **details)):
-            await store.wake([RECURRING_HINT])
+        if await store.schedules.write(write, operator.note(f"schedule {verb}", name, **details)):
+            await store.jobs.wake([RECURRING_HINT])
             return
     raise _contended(name)
 
@@ -225,7 +226,7 @@ async def _catch_up(store: Store, name: str) -> None:
 
 
 async def _see(store: Store, name: str) -> DueSchedule:
-    seen = await store.see_schedule(name)
+    seen = await store.schedules.see(name)
     if seen is None:
         raise _missing(name)
     return seen
@@ -248,9 +249,9 @@ def _resumed(seen: DueSchedule) -> ScheduleWrite | None:
 
 async def _of_app(store: Store, app: str, names: Sequence[str]) -> list[Schedule]:
     """What the app has, and what has the names that it declares."""
-    found = {item.name: item for item in (await store.read_schedules(names) if names else [])}
+    found = {item.name: item for item in (await store.schedules.read(names) if names else [])}
     after: str | None = None
-    while page := await store.list_schedules(PAGE, after, app):
+    while page := await store.schedules.page(PAGE, after, app):
         found |= {item.name: item for item in page}
         after = page[-1].name
     return list(found.values())
@@ -259,7 +260,7 @@ async def _of_app(store: Store, app: str, names: Sequence[str]) -> list[Schedule
 async def _records(
     store: Store, found: Sequence[Schedule], upcoming: int, past: int, tenant: str | None
 ) -> list[ScheduleRecord]:
-    fires = await store.read_fires([item.name for item in found], past) if found else []
+    fires = await store.schedules.fires([item.name for item in found], past) if found else []
     fires = [_shown_to(tenant, fire) for fire in fires]
     now = await store.now() if found else 0.0
     return [
@@ -310,7 +311,7 @@ async def require_own(store: Store, tenant: str, name: str, expression: str, zon
     if own != tenant or not colon or not rest:
         raise ScheduleRefused(f"the tenant {tenant} adds schedules under its own name, like {tenant}:nightly")
     require_slow(tenant, expression, zone)
-    if len(await store.list_schedules(MOST, tenant=tenant)) >= MOST:
+    if len(await store.schedules.page(MOST, tenant=tenant)) >= MOST:
         raise ScheduleRefused(f"the tenant {tenant} has {MOST} schedules, and cannot add more itself; remove some")
 
 

@@ -37,7 +37,7 @@ from fairlead.operate.audit import Operator
 from fairlead.operate.breakers import breaker, full_name
 from fairlead.operate.setting_fields import Field, Given, checked, meant, number, one_of, whole, yes
 from fairlead.operate.setting_views import Views
-from fairlead.ports.store import Store
+from fairlead.records.store import Store
 
 NONE = ("none", "null", "")
 
@@ -212,7 +212,7 @@ async def _known_pause(store: Store, name: str) -> None:
 
 
 async def _known_type(store: Store, name: str) -> None:
-    known = [item.name for item in await store.job_types()]
+    known = [item.name for item in await store.types.all()]
     if name not in known:
         raise UnknownType(
             f"no type {name!r:.200} is registered{meant(name, known)}; a worker registers its types when it starts"
@@ -220,7 +220,7 @@ async def _known_type(store: Store, name: str) -> None:
 
 
 async def _known_pool(store: Store, name: str) -> None:
-    controls, types, workers = await store.controls(), await store.job_types(), await store.workers()
+    controls, types, workers = await store.controls.read(), await store.types.all(), await store.workers.all()
     known = {*BUILT_IN, *(item.pool for item in types), *(pool for item in workers for pool in item.info.pools)}
     known |= {item.name for item in controls.controls if item.kind == POOL}
     if name not in known:
@@ -232,11 +232,11 @@ async def _known_breaker(store: Store, name: str) -> None:
 
 
 async def _forget_breaker(store: Store, name: str) -> None:
-    await store.forget_runs([name])
+    await store.run_counts.forget([name])
 
 
 async def _forget_quarantine(store: Store, name: str) -> None:
-    await store.forget_runs([subject(QUARANTINE_RUNS, name), subject(TYPE, name)])
+    await store.run_counts.forget([subject(QUARANTINE_RUNS, name), subject(TYPE, name)])
 
 
 _PER_SECOND = Field("rate", parse_rate, "how many in a time: 100/s, 600/m, 5/h")

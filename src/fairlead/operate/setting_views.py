@@ -20,7 +20,7 @@ from fairlead.operate.retry_budgets import budgets as budget_records
 from fairlead.operate.retry_budgets import show_budget
 from fairlead.operate.setting_fields import Given
 from fairlead.operate.tenants import tenant_states
-from fairlead.ports.store import Store
+from fairlead.records.store import Store
 
 
 class View(NamedTuple):
@@ -68,7 +68,7 @@ async def _rules(store: Store, controls: Controls, kind: str, codes: tuple[str, 
 
 async def overloads(store: Store, controls: Controls, name: str | None) -> Views:
     """The overload policy, and how many jobs it kept out."""
-    control, counts = controls.get(OVERLOAD, POLICY), await store.admissions()
+    control, counts = controls.get(OVERLOAD, POLICY), await store.backpressure.admissions()
     if control is None:
         return {}
     kept_out = {
@@ -115,7 +115,7 @@ async def pools(store: Store, controls: Controls, name: str | None) -> Views:
     pools = Pools(controls)
     found = {pool.name: pool for pool in [*pools.all(), *([pools.get(name)] if name else [])]}
     return {
-        name: View({field: getattr(pool, field) for field in CHANGEABLE}, {"shared_only": pool.shared_only})
+        name: View({field: getattr(pool, field) for field in CHANGEABLE}, {"beside_others_only": pool.shared_only})
         for name, pool in found.items()
     }
 
@@ -123,7 +123,7 @@ async def pools(store: Store, controls: Controls, name: str | None) -> Views:
 async def pauses(store: Store, controls: Controls, name: str | None) -> Views:
     """What is paused, why and since when."""
     return {
-        name: View({}, {"reason": (item.value or {}).get("reason", ""), "since": instant(item.at)})
+        name: View({}, {"why": (item.value or {}).get("reason", ""), "since": instant(item.at)})
         for name, item in controls.of(PAUSE).items()
     }
 

@@ -17,7 +17,7 @@ from fairlead.operate.controls import Expected, Seen, change_control, read_contr
 from fairlead.operate.setting_fields import Given
 from fairlead.operate.setting_kinds import KINDS, Kind, Wish
 from fairlead.operate.setting_views import View
-from fairlead.ports.store import Store
+from fairlead.records.store import Store
 
 __all__ = ["KINDS", "Kind", "Setting", "kind_of", "list_settings", "read_setting", "remove_setting", "set_setting"]
 

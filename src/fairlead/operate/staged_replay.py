@@ -12,7 +12,7 @@ from fairlead.core.jobs.states import State
 from fairlead.errors import JobError
 from fairlead.operate.audit import Operator
 from fairlead.operate.dead_letters import TARGET, filter_document, list_dead, revive_all
-from fairlead.ports.store import Store
+from fairlead.records.store import Store
 
 PATIENCE = 300.0
 LOOK_EVERY = 0.5
@@ -91,7 +91,7 @@ async def _run_stage(
     report.refused |= outcome.refused
     await _ended(store, outcome.done, pace, lambda live: on_look(Look(number, len(outcome.done), live)))
     before = {job.id: job.error.fingerprint if job.error else None for job in jobs}
-    stage = judge(number, len(outcome.refused), await store.read_many(outcome.done), before)
+    stage = judge(number, len(outcome.refused), await store.reader.read_many(outcome.done), before)
     report.stages.append(stage)
     return stage
 
@@ -99,7 +99,7 @@ async def _run_stage(
 async def _ended(store: Store, ids: Sequence[str], pace: Pace, on_live: Callable[[int], None]) -> None:
     """Wait until none of the jobs is live, or patience is over."""
     deadline, pause = pace.clock() + pace.patience, FIRST_LOOK
-    while ids and (live := await store.held(ids)) and pace.clock() < deadline:
+    while ids and (live := await store.reader.held(ids)) and pace.clock() < deadline:
         on_live(len(live))
         await pace.wait(pause)
         pause = min(pause * 2, LOOK_EVERY)

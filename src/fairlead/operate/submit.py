@@ -22,7 +22,7 @@ from fairlead.core.stored import restored
 from fairlead.errors import ConfigError, InvalidArguments, UnknownType, UnsafePayload
 from fairlead.handlers.limits import registered_marks
 from fairlead.handlers.options import Options, new_jobs, template
-from fairlead.ports.store import Store
+from fairlead.records.store import Store
 
 MOST_PROBLEMS = 5
 LONGEST_PROBLEM = 300
@@ -80,7 +80,7 @@ async def place_of(store: Store, job_type: JobType) -> str:
 async def pools_of(store: Store) -> Pools:
     """The pools as operators and services have set them."""
     controls = Controls()
-    controls.follow((await store.controls()).controls)
+    controls.follow((await store.controls.read()).controls)
     return Pools(controls)
 
 
@@ -92,7 +92,7 @@ def placed(job_type: JobType, pools: Pools) -> str:
 
 async def registered_type(store: Store, name: str) -> JobType:
     """What the store knows of a type; UnknownType lists those that it has."""
-    types = {job_type.name: job_type for job_type in await store.job_types()}
+    types = {job_type.name: job_type for job_type in await store.types.all()}
     if name not in types:
         raise unknown_type(name, types)
     return types[name]

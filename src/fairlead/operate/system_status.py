@@ -29,7 +29,7 @@ from fairlead.operate.pauses import paused
 from fairlead.operate.quarantine import Quarantined, quarantined
 from fairlead.operate.submit import pools_of
 from fairlead.operate.wait_times import WaitView, waits, waits_document
-from fairlead.ports.store import Store
+from fairlead.records.store import Store
 from fairlead.scheduler.leader import ROLE
 
 HISTORY = 3600.0
@@ -62,7 +62,7 @@ async def system_status(store: Store) -> SystemStatus:
     """How it looks now, with the newest sample."""
     stats = await pool_stats(store)
     past = await history(store, WINDOW)
-    sample = past[-1] if past and past[-1]["at"] > (await store.controls()).now - NEWEST else None
+    sample = past[-1] if past and past[-1]["at"] > (await store.controls.read()).now - NEWEST else None
     look = await _look(store, stats, past, dict(sample["ended"]) if sample else {})
     return SystemStatus(verdict(look), stats, sample, await waits(store))
 
@@ -71,14 +71,14 @@ async def _look(
     store: Store, stats: Sequence[PoolStats], past: Sequence[Mapping[str, Any]], ended: dict[str, int]
 ) -> Look:
     aims = await pools_of(store)
-    leader = await store.leader(ROLE)
+    leader = await store.leadership.current(ROLE)
     return Look(
         pools=[_pool_look(pool, aims.get(pool.pool)) for pool in stats],
         ended=ended,
         closed=await _closed(store),
         samples=[_sampled(item) for item in past],
-        lost=[_name(worker) for worker in await store.workers() if -LATELY < worker.lease_left <= 0],
-        overdue=(await store.due(1)).overdue or 0.0,
+        lost=[_name(worker) for worker in await store.workers.all() if -LATELY < worker.lease_left <= 0],
+        overdue=(await store.promotion.due(1)).overdue or 0.0,
         is_led=leader is not None and leader.lease_left > 0,
     )
 
@@ -128,7 +128,7 @@ def _breaker(item: BreakerStatus) -> str:
 
 async def history(store: Store, back: float = HISTORY) -> list[dict[str, Any]]:
     """Samples of the last seconds, oldest first."""
-    return [{"at": at, **json.loads(value)} for at, value in await store.samples(back)]
+    return [{"at": at, **json.loads(value)} for at, value in await store.samples.read(back)]
 
 
 def status_document(found: SystemStatus) -> dict[str, Any]:
@@ -167,12 +167,12 @@ def _pool_look(stats: PoolStats, pool: Pool) -> PoolLook:
 
 async def pool_stats(store: Store) -> list[PoolStats]:
     """Every pool that has jobs or workers, by name."""
-    counts = await store.count_jobs()
-    now = (await store.controls()).now
+    counts = await store.reader.count_jobs()
+    now = (await store.controls.read()).now
     since: dict[str, float] = {}
-    for active in await store.active_lanes():
+    for active in await store.reader.active_lanes():
         since[active.lane.pool] = min(active.since, since.get(active.lane.pool, active.since))
-    live = [worker for worker in await store.workers() if worker.live]
+    live = [worker for worker in await store.workers.all() if worker.live]
     pools = {pool for pool, _ in counts} | {pool for worker in live for pool in worker.info.pools}
     found = []
     for pool in sorted(pools):

@@ -16,7 +16,7 @@ from fairlead.errors import ChangedMeanwhile, ConfigError
 from fairlead.operate.audit import Operator
 from fairlead.operate.controls import Decide, Expected, Seen, change_control, read_controls, removal, version_of
 from fairlead.operate.retry_budgets import budget_of
-from fairlead.ports.store import Store
+from fairlead.records.store import Store
 
 LONGEST_WINDOW = 366 * 86400.0
 WAITING_COUNTED = 100_000
@@ -65,7 +65,7 @@ async def show_tenant(store: Store, name: str, window: float) -> tuple[TenantSta
     """A tenant, and what it was due and got minute by minute."""
     check_name("tenant", name)
     state = _state(name, await read_controls(store), await _waiting(store))
-    return state, await store.tenant_ledger(name, _window(window))
+    return state, await store.shares.tenant_ledger(name, _window(window))
 
 
 async def tenant_bounds(store: Store, name: str) -> TenantBounds:
@@ -84,7 +84,7 @@ async def add_tenant(
     try:
         return await put_tenant(store, tenant, operator, expected=(ABSENT,), action="tenants.add")
     except ChangedMeanwhile:
-        raise ConfigError(f"tenant {name!r} is set up already; change it with `fairlead tenants set`") from None
+        raise ConfigError(f"tenant {name!r} is set up already; change it with `fairlead settings set tenant`") from None
 
 
 async def put_tenant(
@@ -147,7 +147,7 @@ async def read_shares(
     store: Store, window: float, pool: str | None = None, tenants: Sequence[str] = ()
 ) -> Shares:  # fmt: skip
     """What tenants were due and got within the last so many seconds."""
-    lines = await store.ledger(_window(window))
+    lines = await store.shares.ledger(_window(window))
     wanted = [line for line in lines if (pool is None or line.pool == pool) and (not tenants or line.tenant in tenants)]
     return Shares(window, wanted, fairness(wanted))
 
@@ -161,7 +161,7 @@ def _state(name: str, controls: Controls, waiting: Mapping[str, int]) -> TenantS
 
 async def _waiting(store: Store) -> dict[str, int]:
     found: dict[str, int] = {}
-    for lane, _, depth in await store.lane_depths(WAITING_COUNTED):
+    for lane, _, depth in await store.shares.lane_depths(WAITING_COUNTED):
         found[lane.tenant] = found.get(lane.tenant, 0) + depth
     return found
 

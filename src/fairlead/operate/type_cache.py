@@ -8,7 +8,7 @@ from fairlead.core.jobs.pools import Pools
 from fairlead.operate.cache import Cached
 from fairlead.operate.job_terms import JobTerms, terms_of
 from fairlead.operate.submit import Registered, compiled, placed, pools_of, unknown_type
-from fairlead.ports.store import Store
+from fairlead.records.store import Store
 
 FRESH = 1.0
 FRESH_ENOUGH_TO_REFUSE = 0.2
@@ -46,7 +46,7 @@ class TypeCache:
 
     async def _read(self) -> tuple[Mapping[str, JobType], Pools]:
         """What is registered; a type that has not changed stays the object it was, with its schema compiled."""
-        types = {job_type.name: job_type for job_type in await self._store.job_types()}
+        types = {job_type.name: job_type for job_type in await self._store.types.all()}
         self._known = {name: known for name, known in self._known.items() if name in types}
         for name, known in self._known.items():
             if known.type == types[name]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from fairlead.core.insight.wait_times import Spread, WaitCount, by_minute, by_pool, spread_of
-from fairlead.ports.store import Store
+from fairlead.records.store import Store
 
 LATELY = 300.0
 HOUR = 3600.0
@@ -26,7 +26,7 @@ class WaitView:
 
 async def waits(store: Store, window: float = LATELY) -> WaitView:
     """The waits of the last seconds."""
-    return _view(await store.wait_counts(window), window)
+    return _view(await store.shares.wait_counts(window), window)
 
 
 def waits_document(view: WaitView) -> dict[str, Any]:

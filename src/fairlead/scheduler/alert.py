@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 from fairlead.core.insight.alerts import AlertState
 from fairlead.operate.system_status import system_status
-from fairlead.ports.store import Store
+from fairlead.records.store import Store
 from fairlead.telemetry.events import AlertCleared, AlertRaised, Telemetry
 
 INTERVAL = 15.0

@@ -17,11 +17,11 @@ from fairlead.core.jobs.model import Enqueued, NewJob
 from fairlead.core.protection.backpressure import with_shed
 from fairlead.errors import ConfigError
 from fairlead.ports.database import Rows, Run, RunEach, Script, Settle, Statement
-from fairlead.ports.limits import Door
-from fairlead.stores.admission import backlog_of
-from fairlead.stores.controls import changed_of
-from fairlead.stores.enqueue import enqueue_script
-from fairlead.stores.lanes import ensure_lanes
+from fairlead.ports.jobs import Door
+from fairlead.records.backpressure import backlog_of
+from fairlead.records.controls import changed_of
+from fairlead.records.enqueue import enqueue_script
+from fairlead.records.lanes import ensure_lanes
 
 SHARD = 0
 SUPPORTED = "psycopg 3, psycopg2, sqlite3, apsw or aiosqlite, directly or through SQLAlchemy or Django"

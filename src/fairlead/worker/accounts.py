@@ -28,7 +28,7 @@ from fairlead.core.flush import Flush
 from fairlead.core.insight.wait_times import WaitCount
 from fairlead.core.jobs.model import Lane
 from fairlead.errors import StoreError
-from fairlead.ports.store import Store
+from fairlead.records.store import Store
 
 SETTLE_EVERY = 0.25
 EXCHANGE_EVERY = 0.5
@@ -97,7 +97,7 @@ class Accounts:
 
     async def _learn(self) -> None:
         """Begin with what others have measured, and where they are."""
-        for count in await self._store.run_counts(LEARN_FROM):
+        for count in await self._store.shares.run_times(LEARN_FROM):
             self._tally.estimates.learn(count.type, count.runs, count.seconds)
         await self._exchange(always=True)
 
@@ -115,7 +115,7 @@ class Accounts:
         if self._is_reserved or not (self._untold or self._queue or always):
             self._untold = []
             return
-        answer = await self._store.exchange_shares(self._untold, self._heard, self._exchanges)
+        answer = await self._store.shares.exchange(self._untold, self._heard, self._exchanges)
         self._untold, self._exchanges = [], self._exchanges.next()
         self._heard = answer.now - OVERLAP
         balances = {balance for balance in answer.balances if balance.pool in self._pools}
@@ -134,7 +134,7 @@ class Accounts:
 
     async def _tell_usage(self, usage: Usage) -> None:
         self._unrecorded = usage
-        await self._store.record_usage(*usage, flush=self._records)
+        await self._store.shares.record_usage(*usage, flush=self._records)
         self._unrecorded, self._records = None, self._records.next()
 
     def _take_usage(self) -> Usage:

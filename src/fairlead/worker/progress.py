@@ -12,7 +12,7 @@ from collections.abc import Collection
 from fairlead.core.jobs.model import Claim
 from fairlead.core.jobs.progress import ProgressReport, RunReport
 from fairlead.errors import LeaseLost, StoreError
-from fairlead.ports.store import Store
+from fairlead.records.store import Store
 
 EVERY = 1.0
 PATIENCE = 2.0
@@ -72,7 +72,7 @@ class ProgressBook:
             self._sending = {run: self._new.pop(run) for run in runs if run in self._new}
             try:
                 if self._sending:
-                    await self._store.report_progress(list(self._sending.values()))
+                    await self._store.run_state.report_progress(list(self._sending.values()))
             except StoreError:
                 for run, told in self._sending.items():
                     self._new.setdefault(run, told)

@@ -10,7 +10,7 @@ import pytest
 from fairlead.core.jobs.states import LIVE
 from fairlead.stores.postgres import migrate as migrating
 from fairlead.stores.postgres.migrate import migrate
-from fairlead.stores.postgres.store import PostgresStore
+from fairlead.wiring import make_store
 from tests.contract.making import LANE, claim, new_jobs, new_lease
 from tests.support.migrations import later_than, older_migrations
 from tests.support.postgres import DatabaseServer
@@ -73,14 +73,14 @@ async def test_who_works_meanwhile_goes_on(older: str, monkeypatch: pytest.Monke
     """A process of the version before has prepared its statements for the table that is dropped."""
     with monkeypatch.context() as patch:
         patch.setattr("fairlead.stores.postgres.store.check_schema", pass_any)
-        store = PostgresStore(older)
+        store = make_store(older)
         await store.open()
     try:
         lease = new_lease()
         for _ in range(7):  # from the sixth time on a statement is prepared
-            await store.enqueue(new_jobs(2))
+            await store.jobs.enqueue(new_jobs(2))
             assert len(await claim(store, lease, 2)) == 2
-        await store.enqueue(new_jobs(3))
+        await store.jobs.enqueue(new_jobs(3))
         await migrate(older)
         assert len(await claim(store, lease, 3)) == 3
     finally:

@@ -3,7 +3,7 @@
 import psycopg
 import pytest
 
-from fairlead.stores.postgres.store import PostgresStore
+from fairlead.wiring import make_store
 from tests.contract.making import claim, new_jobs, new_lease
 
 pytestmark = pytest.mark.postgres
@@ -12,12 +12,12 @@ MANY = 1000
 
 
 async def test_claimed_jobs_stay_in_their_pages(postgres_url: str) -> None:
-    store = PostgresStore(postgres_url)
+    store = make_store(postgres_url)
     await store.open()
     try:
         with psycopg.connect(postgres_url, autocommit=True) as connection:
             connection.execute("vacuum job")
-            await store.enqueue(new_jobs(MANY))
+            await store.jobs.enqueue(new_jobs(MANY))
             before = _pages(connection)
             assert len(await claim(store, new_lease(), MANY)) == MANY
             assert _pages(connection) == before

@@ -10,7 +10,7 @@ from fairlead.core.jobs.model import JobFilter, Lease, Quota
 from fairlead.core.jobs.settle import succeed
 from fairlead.core.jobs.states import LIVE, State
 from fairlead.stores.sqlite.migrate import migrate
-from fairlead.stores.sqlite.store import SqliteStore
+from fairlead.wiring import make_store
 from tests.stores.sqlite.support import LANE, make_old, new_jobs
 from tests.support.migrations import later_than
 
@@ -32,17 +32,19 @@ async def test_waiting_and_dead_jobs_of_an_older_file_are_found(
     assert await migrate(f"sqlite:///{path}") == later_than(BEFORE)
     with pytest.raises(apsw.SQLError, match="no such table: record"):
         fill_old(path, ids)  # as a process does that was not stopped before
-    store = SqliteStore(f"sqlite:///{path}", lambda: 1_000.0)
+    store = make_store(f"sqlite:///{path}", lambda: 1_000.0)
     await store.open()
     try:
-        found = {job.id: job.state.value for job in await store.read_many(ids.values())}
+        found = {job.id: job.state.value for job in await store.reader.read_many(ids.values())}
         assert found == {job_id: state for state, job_id in ids.items()}
-        assert [job.id for job in (await store.list_jobs(JobFilter(states=(State.DEAD,)), 10)).jobs] == [ids["dead"]]
-        assert (await store.promote(10)).moved == 2
-        claims = await store.claim([Quota(LANE.id, 10)], LEASE)
+        assert [job.id for job in (await store.reader.list_jobs(JobFilter(states=(State.DEAD,)), 10)).jobs] == [
+            ids["dead"]
+        ]
+        assert (await store.promotion.promote(10)).moved == 2
+        claims = await store.jobs.claim([Quota(LANE.id, 10)], LEASE)
         assert {claim.id for claim in claims} == {ids[state] for state in ("ready", "scheduled", "retrying")}
-        assert len(await store.settle(succeed(claims, repeat(None)))) == 3
-        assert not (await store.list_jobs(JobFilter(states=tuple(LIVE)), 10)).jobs
+        assert len(await store.jobs.settle(succeed(claims, repeat(None)))) == 3
+        assert not (await store.reader.list_jobs(JobFilter(states=tuple(LIVE)), 10)).jobs
     finally:
         await store.close()
 

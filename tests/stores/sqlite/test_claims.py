@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Sequence
 from itertools import pairwise, repeat
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import apsw
 import pytest
@@ -13,20 +13,22 @@ import pytest
 from fairlead.core.jobs.model import Claim, Ending, Hold, Lane, Lease, Priority, Quota, Settlement, WorkerInfo
 from fairlead.core.jobs.settle import succeed
 from fairlead.core.jobs.states import State
+from fairlead.records.store import Store
 from fairlead.stores.sqlite import verbs
 from fairlead.stores.sqlite.migrate import migrate
 from fairlead.stores.sqlite.store import SqliteStore
+from fairlead.wiring import make_store
 from tests.stores.sqlite.support import LANE, make_old, new_jobs
 
 BEFORE = 18  # the last schema in which each job named its owner and its lease
 
 
-async def take(store: SqliteStore, count: int) -> list[Claim]:
+async def take(store: Store, count: int) -> list[Claim]:
     """A claim of so many new jobs by a new worker."""
     worker = WorkerInfo(str(uuid.uuid4()), "host", 1, ("short",), ("mail",), 1, "1")
-    await store.register_worker(worker, 30)
-    await store.enqueue(new_jobs(count))
-    return await store.claim([Quota(LANE.id, count)], Lease(worker.id, str(uuid.uuid4())))
+    await store.workers.register(worker, 30)
+    await store.jobs.enqueue(new_jobs(count))
+    return await store.jobs.claim([Quota(LANE.id, count)], Lease(worker.id, str(uuid.uuid4())))
 
 
 def ended(claims: Sequence[Claim], state: State, ending: Ending) -> list[Settlement]:
@@ -61,119 +63,123 @@ ENDS = [
 
 @pytest.mark.parametrize(("state", "ending"), ENDS)
 async def test_a_claim_is_gone_with_the_last_of_its_jobs(
-    store: SqliteStore, path: Path, state: State, ending: Ending
+    store: Store, path: Path, state: State, ending: Ending
 ) -> None:
     first, *others = await take(store, 3)
-    assert len(await store.settle(ended(others, state, ending))) == 2
+    assert len(await store.jobs.settle(ended(others, state, ending))) == 2
     assert claims_in(path) == 1
-    assert len(await store.settle(ended([first], state, ending))) == 1
+    assert len(await store.jobs.settle(ended([first], state, ending))) == 1
     assert claims_in(path) == 0
 
 
-async def test_jobs_that_lie_apart_are_found_by_their_claim(store: SqliteStore) -> None:
+async def test_jobs_that_lie_apart_are_found_by_their_claim(store: Store) -> None:
     others = LANE._replace(tenant="other")
     for _ in range(3):
-        await store.enqueue(new_jobs(2) + new_jobs(1, lane=others))
+        await store.jobs.enqueue(new_jobs(2) + new_jobs(1, lane=others))
     owner, lease = str(uuid.uuid4()), str(uuid.uuid4())
-    theirs = await store.claim([Quota(others.id, 3)], Lease(owner, lease))
-    more = await store.claim([Quota(LANE.id, 2)], Lease(owner, lease))
+    theirs = await store.jobs.claim([Quota(others.id, 3)], Lease(owner, lease))
+    more = await store.jobs.claim([Quota(LANE.id, 2)], Lease(owner, lease))
     ids = {claim.id for claim in theirs + more}
     assert len(ids) == 5
-    assert {held.id for held in await store.lost(10)} == ids
-    assert {held.id for held in await store.claimed_under([Lease(owner, lease)])} == ids
-    use = await store.limit_use()
+    assert {held.id for held in await store.reader.lost(10)} == ids
+    assert {held.id for held in await store.reader.claimed_under([Lease(owner, lease)])} == ids
+    use = await store.limits.use()
     assert use.running == {LANE: 2, others: 3}
 
 
 @pytest.mark.parametrize("apart", [1, 2])
-async def test_jobs_are_claimed_and_settled_side_by_side_or_apart(store: SqliteStore, apart: int) -> None:
+async def test_jobs_are_claimed_and_settled_side_by_side_or_apart(store: Store, apart: int) -> None:
     others = Lane("short", "beta", "mail", Priority.DEFAULT, 1)
     for _ in range(20):
-        await store.enqueue(new_jobs(1))
-        await store.enqueue(new_jobs(apart - 1, lane=others))
-    claims = await store.claim([Quota(LANE.id, 20)], Lease(str(uuid.uuid4()), str(uuid.uuid4())))
+        await store.jobs.enqueue(new_jobs(1))
+        await store.jobs.enqueue(new_jobs(apart - 1, lane=others))
+    claims = await store.jobs.claim([Quota(LANE.id, 20)], Lease(str(uuid.uuid4()), str(uuid.uuid4())))
     assert len({claim.id for claim in claims}) == 20
     assert {claim.lane for claim in claims} == {LANE}
     places = [claim.place or 0 for claim in claims]
     assert [later - sooner for sooner, later in pairwise(places)] == [apart] * 19
-    await store.settle(ended(claims[5:6], State.READY, Ending.RELEASED))
-    assert await store.settle(succeed(claims[:10], repeat(None))) == (
+    await store.jobs.settle(ended(claims[5:6], State.READY, Ending.RELEASED))
+    assert await store.jobs.settle(succeed(claims[:10], repeat(None))) == (
         {claim.id for claim in claims[:10]} - {claims[5].id}
     )
-    assert {held.id for held in await store.claimed_under([claims[0].lease])} == {claim.id for claim in claims[10:]}
-    states = [job.state for job in await store.read_many([claim.id for claim in claims])]
+    assert {held.id for held in await store.reader.claimed_under([claims[0].lease])} == {
+        claim.id for claim in claims[10:]
+    }
+    states = [job.state for job in await store.reader.read_many([claim.id for claim in claims])]
     assert Counter(states) == {State.SUCCEEDED: 9, State.READY: 1, State.RUNNING: 10}
 
 
-async def test_a_place_within_another_claim_is_of_the_claim_that_its_job_names(store: SqliteStore, path: Path) -> None:
+async def test_a_place_within_another_claim_is_of_the_claim_that_its_job_names(store: Store, path: Path) -> None:
     first, *others = await take(store, 3)
-    await store.settle(ended(others, State.READY, Ending.RELEASED))
-    theirs = await store.claim([Quota(LANE.id, 2)], Lease(str(uuid.uuid4()), str(uuid.uuid4())))
+    await store.jobs.settle(ended(others, State.READY, Ending.RELEASED))
+    theirs = await store.jobs.claim([Quota(LANE.id, 2)], Lease(str(uuid.uuid4()), str(uuid.uuid4())))
     assert [item.place for item in theirs] == [item.place for item in others]
-    assert {held.id for held in await store.claimed_under([first.lease])} == {first.id}
-    assert {held.id for held in await store.claimed_under([theirs[0].lease])} == {item.id for item in theirs}
-    assert (await store.limit_use()).running == {LANE: 3}
-    await store.settle(ended([first], State.SUCCEEDED, Ending.SUCCEEDED))
+    assert {held.id for held in await store.reader.claimed_under([first.lease])} == {first.id}
+    assert {held.id for held in await store.reader.claimed_under([theirs[0].lease])} == {item.id for item in theirs}
+    assert (await store.limits.use()).running == {LANE: 3}
+    await store.jobs.settle(ended([first], State.SUCCEEDED, Ending.SUCCEEDED))
     assert claims_in(path) == 1
 
 
-async def test_what_was_taken_over_before_it_was_told_is_not_told(store: SqliteStore, path: Path) -> None:
-    await store.enqueue(new_jobs(2))
+async def test_what_was_taken_over_before_it_was_told_is_not_told(store: Store, path: Path) -> None:
+    await store.jobs.enqueue(new_jobs(2))
     lease = Lease(str(uuid.uuid4()), str(uuid.uuid4()))
     ours: dict[str, Any] = {}
 
     def work(connection: apsw.Connection, now: float) -> Any:
         ours["telling"] = verbs.claim([Quota(LANE.id, 2)], lease)(connection, now)
 
-    await store._database.run(work)
-    lost = [held.id for held in await store.claimed_under([lease])]
+    await cast(SqliteStore, store.jobs)._database.run(work)
+    lost = [held.id for held in await store.reader.claimed_under([lease])]
     hold = Hold(State.RUNNING, 1, lease.owner, lease.token, False)
-    await store.settle([Settlement(lost[0], hold, State.READY, 0, 1, Ending.LOST)])
-    (taken,) = await store.claim([Quota(LANE.id, 1)], Lease(str(uuid.uuid4()), str(uuid.uuid4())))
+    await store.jobs.settle([Settlement(lost[0], hold, State.READY, 0, 1, Ending.LOST)])
+    (taken,) = await store.jobs.claim([Quota(LANE.id, 1)], Lease(str(uuid.uuid4()), str(uuid.uuid4())))
     assert taken.id == lost[0]
-    told = await store._database.run(lambda connection, now: ours["telling"].read())
+    told = await cast(SqliteStore, store.jobs)._database.run(lambda connection, now: ours["telling"].read())
     assert [row[0] for row in verbs.claimed(told)] == [lost[1]]
 
 
-async def test_a_claim_of_which_little_is_left_names_only_that(store: SqliteStore, path: Path) -> None:
+async def test_a_claim_of_which_little_is_left_names_only_that(store: Store, path: Path) -> None:
     other = LANE._replace(tenant="other")
     for _ in range(100):
-        await store.enqueue(new_jobs(1) + new_jobs(1, lane=other))
-    claims = await store.claim([Quota(LANE.id, 100)], Lease(str(uuid.uuid4()), str(uuid.uuid4())))
+        await store.jobs.enqueue(new_jobs(1) + new_jobs(1, lane=other))
+    claims = await store.jobs.claim([Quota(LANE.id, 100)], Lease(str(uuid.uuid4()), str(uuid.uuid4())))
     assert (wide(path), len(claims)) == (100, 100)
     for number, item in enumerate(claims[:80]):
-        await store.settle(ended([item], *ENDS[number % len(ENDS)]))
+        await store.jobs.settle(ended([item], *ENDS[number % len(ENDS)]))
     assert wide(path) == 100
-    await store.settle(ended(claims[80:98], State.SUCCEEDED, Ending.SUCCEEDED))
+    await store.jobs.settle(ended(claims[80:98], State.SUCCEEDED, Ending.SUCCEEDED))
     assert wide(path) == 2
-    assert {held.id for held in await store.claimed_under([claims[0].lease])} == {item.id for item in claims[98:]}
-    await store.settle(ended(claims[98:], State.SUCCEEDED, Ending.SUCCEEDED))
+    assert {held.id for held in await store.reader.claimed_under([claims[0].lease])} == {
+        item.id for item in claims[98:]
+    }
+    await store.jobs.settle(ended(claims[98:], State.SUCCEEDED, Ending.SUCCEEDED))
     assert claims_in(path) == 0
 
 
-async def test_a_job_that_is_claimed_twice_under_one_lease_counts_once(store: SqliteStore, path: Path) -> None:
-    await store.enqueue(new_jobs(3))
+async def test_a_job_that_is_claimed_twice_under_one_lease_counts_once(store: Store, path: Path) -> None:
+    await store.jobs.enqueue(new_jobs(3))
     lease = Lease(str(uuid.uuid4()), str(uuid.uuid4()))
-    first, second = await store.claim([Quota(LANE.id, 2)], lease)
-    await store.settle(ended([second], State.READY, Ending.RELEASED))
-    again = await store.claim([Quota(LANE.id, 2)], lease)
+    first, second = await store.jobs.claim([Quota(LANE.id, 2)], lease)
+    await store.jobs.settle(ended([second], State.READY, Ending.RELEASED))
+    again = await store.jobs.claim([Quota(LANE.id, 2)], lease)
     assert second.id in {item.id for item in again}
-    assert (await store.limit_use()).running == {LANE: 3}
-    assert len(await store.settle(ended([first, *again], State.SUCCEEDED, Ending.SUCCEEDED))) == 3
+    assert (await store.limits.use()).running == {LANE: 3}
+    assert len(await store.jobs.settle(ended([first, *again], State.SUCCEEDED, Ending.SUCCEEDED))) == 3
     assert claims_in(path) == 0
 
 
-async def test_a_number_that_is_used_again_lets_nobody_settle_for_another(store: SqliteStore, path: Path) -> None:
+async def test_a_number_that_is_used_again_lets_nobody_settle_for_another(store: Store, path: Path) -> None:
     (old,) = await take(store, 1)
-    await store.settle(ended([old], State.READY, Ending.RELEASED))
+    await store.jobs.settle(ended([old], State.READY, Ending.RELEASED))
     lease = Lease(str(uuid.uuid4()), str(uuid.uuid4()))
-    (new,) = await store.claim([Quota(LANE.id, 1)], lease)
+    (new,) = await store.jobs.claim([Quota(LANE.id, 1)], lease)
     assert new.id == old.id
     assert claims_in(path) == 1
     late = old._replace(fence=new.fence)
-    assert await store.settle(ended([late], State.SUCCEEDED, Ending.SUCCEEDED)) == set()
-    assert await store.settle(ended([late], State.DEAD, Ending.FAILED)) == set()
-    assert await store.settle(ended([new], State.SUCCEEDED, Ending.SUCCEEDED)) == {new.id}
+    assert await store.jobs.settle(ended([late], State.SUCCEEDED, Ending.SUCCEEDED)) == set()
+    assert await store.jobs.settle(ended([late], State.DEAD, Ending.FAILED)) == set()
+    assert await store.jobs.settle(ended([new], State.SUCCEEDED, Ending.SUCCEEDED)) == {new.id}
 
 
 async def test_jobs_that_run_while_the_schema_changes_stay_their_owners(
@@ -192,18 +198,18 @@ async def test_jobs_that_run_while_the_schema_changes_stay_their_owners(
         )
     connection.close()
     assert await migrate(f"sqlite:///{path}") != []
-    store = SqliteStore(f"sqlite:///{path}")
+    store = make_store(f"sqlite:///{path}")
     await store.open()
     try:
-        assert {held.id for held in await store.lost(10)} == {running, lost}
+        assert {held.id for held in await store.reader.lost(10)} == {running, lost}
         hold = Hold(State.RUNNING, 1, owner, lease, False)
         settlement = Settlement(running, hold, State.SUCCEEDED, 1, 0, Ending.SUCCEEDED)
-        assert await store.settle([settlement]) == {running}
-        assert await store.settle([settlement._replace(id=waiting)]) == set()
-        (odd_one,) = await store.held([lost])
-        assert await store.settle([Settlement(lost, odd_one.hold, State.READY, 1, 1, Ending.LOST)]) == {lost}
+        assert await store.jobs.settle([settlement]) == {running}
+        assert await store.jobs.settle([settlement._replace(id=waiting)]) == set()
+        (odd_one,) = await store.reader.held([lost])
+        assert await store.jobs.settle([Settlement(lost, odd_one.hold, State.READY, 1, 1, Ending.LOST)]) == {lost}
         assert claims_in(path) == 0
-        claims = await store.claim([Quota(LANE.id, 5)], Lease(owner, lease))
+        claims = await store.jobs.claim([Quota(LANE.id, 5)], Lease(owner, lease))
         assert {claim.id for claim in claims} == {waiting, lost}
     finally:
         await store.close()

@@ -11,8 +11,9 @@ import pytest
 from fairlead.core.jobs.model import Claim, Ending, Lease, Outcome, Quota, Settlement, WorkerInfo
 from fairlead.core.jobs.settle import settle
 from fairlead.core.jobs.states import State
+from fairlead.records.store import Store
 from fairlead.stores.sqlite.migrate import migrate
-from fairlead.stores.sqlite.store import SqliteStore
+from fairlead.wiring import make_store
 from tests.contract.making import POLICY
 from tests.stores.sqlite.support import LANE, new_jobs
 
@@ -37,7 +38,7 @@ WRONG = [
 class Party:
     """Two processes' stores on one file, and what their workers have in hand."""
 
-    def __init__(self, stores: list[SqliteStore], seed: int) -> None:
+    def __init__(self, stores: list[Store], seed: int) -> None:
         self.stores, self.random, self.now = stores, random.Random(seed), 1_000.0
         self.hands: list[Claim] = []
 
@@ -46,20 +47,22 @@ class Party:
         store = self.random.choice(self.stores)
         await self.random.choice([self.enqueue, self.claim, self.claim, self.end, self.end, self.recover])(store)
 
-    async def enqueue(self, store: SqliteStore) -> None:
+    async def enqueue(self, store: Store) -> None:
         for _ in range(self.random.randint(1, 30)):
-            await store.enqueue(new_jobs(self.random.randint(1, 5), lane=self.random.choice(LANES)))
-        await store.promote(100)
+            await store.jobs.enqueue(new_jobs(self.random.randint(1, 5), lane=self.random.choice(LANES)))
+        await store.promotion.promote(100)
 
-    async def claim(self, store: SqliteStore) -> None:
+    async def claim(self, store: Store) -> None:
         worker = WorkerInfo(str(uuid.uuid4()), "host", 1, ("short",), ("mail",), 1, "1")
-        await store.register_worker(worker, self.random.choice([5, 50]))
+        await store.workers.register(worker, self.random.choice([5, 50]))
         quotas = [Quota(lane.id, self.random.randint(1, 90)) for lane in self.random.sample(LANES, 2)]
         leases = [Lease(worker.id, str(uuid.uuid4())) for _ in self.stores]
-        taken = await asyncio.gather(*(one.claim(quotas, own) for one, own in zip(self.stores, leases, strict=True)))
+        taken = await asyncio.gather(
+            *(one.jobs.claim(quotas, own) for one, own in zip(self.stores, leases, strict=True))
+        )
         self.hands += [claim for claims in taken for claim in claims]
 
-    async def end(self, store: SqliteStore) -> None:
+    async def end(self, store: Store) -> None:
         self.random.shuffle(self.hands)
         some, self.hands = self.hands[:60], self.hands[60:]
         ends = [(claim, *self.random.choice(ENDS), self.random.random() < 0.8) for claim in some]
@@ -67,13 +70,13 @@ class Party:
             Settlement(claim.id, claim.hold, state, 1, 0, ending, place=claim.place if placed else None)
             for claim, state, ending, placed in ends
         ]
-        await store.settle(batch)
-        assert await store.settle(batch) == set()
+        await store.jobs.settle(batch)
+        assert await store.jobs.settle(batch) == set()
 
-    async def recover(self, store: SqliteStore) -> None:
-        lost = await store.lost(self.random.choice([3, 100]))
+    async def recover(self, store: Store) -> None:
+        lost = await store.reader.lost(self.random.choice([3, 100]))
         again = [settle(held, Outcome(Ending.LOST), POLICY, self.random) for held in lost]
-        await store.settle(again, expired_only=True)
+        await store.jobs.settle(again, expired_only=True)
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -81,7 +84,7 @@ async def test_claims_say_what_runs(tmp_path: Path, seed: int) -> None:
     url = f"sqlite:///{tmp_path}/jobs.db"
     await migrate(url)
     party = Party([], seed)
-    party.stores = [SqliteStore(url, lambda: party.now) for _ in range(2)]
+    party.stores = [make_store(url, lambda: party.now) for _ in range(2)]
     connection = apsw.Connection(f"{tmp_path}/jobs.db")
     try:
         for store in party.stores:

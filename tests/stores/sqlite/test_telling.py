@@ -9,9 +9,10 @@ import pytest
 
 from fairlead.core.jobs.model import Claim, Ending, Lease, NewJob, Quota, Scope, Settlement, Unique
 from fairlead.core.jobs.states import State
+from fairlead.records.store import Store
 from fairlead.stores.sqlite import telling, verbs
 from fairlead.stores.sqlite.migrate import migrate
-from fairlead.stores.sqlite.store import SqliteStore
+from fairlead.wiring import make_store
 from tests.stores.sqlite.support import LANE, new_jobs
 
 OTHER = LANE._replace(tenant="other")
@@ -25,13 +26,13 @@ ODD = '{"text":"gr\u00fc\u00dfe \U0001f600 , \\u001e \\" }{"}'
 class Twins:
     """Two files with the same jobs at the same times; from the second one each job is told of in a row of its own."""
 
-    def __init__(self, stores: Sequence[SqliteStore], paths: Sequence[Path]) -> None:
+    def __init__(self, stores: Sequence[Store], paths: Sequence[Path]) -> None:
         self.stores, self.paths, self.now = stores, paths, [1_795_000_000.123456789]
 
     async def enqueue(self, jobs: Sequence[NewJob]) -> None:
         self.now[0] += random.Random(len(jobs)).random()
         for store in self.stores:
-            await store.enqueue(jobs)
+            await store.jobs.enqueue(jobs)
 
     async def claim(self, quotas: Sequence[Quota], monkeypatch: pytest.MonkeyPatch) -> tuple[list[Claim], set[str]]:
         """What is told, which is the same in both, and by which statements in the first."""
@@ -44,10 +45,10 @@ class Twins:
 
         with monkeypatch.context() as patch:
             patch.setattr(verbs, "execute", noting)
-            claims = await self.stores[0].claim(quotas, LEASE)
+            claims = await self.stores[0].jobs.claim(quotas, LEASE)
         with monkeypatch.context() as patch:
             patch.setattr(telling, "ID_LENGTH", 1)
-            whole = await self.stores[1].claim(quotas, LEASE)
+            whole = await self.stores[1].jobs.claim(quotas, LEASE)
         assert [_rounded(claim) for claim in claims] == [_rounded(claim) for claim in whole]
         assert all(0 <= theirs.ready_at - ours.ready_at < 2e-6 for ours, theirs in zip(claims, whole, strict=True))
         return claims, {name for name in asked if name.startswith("read")}
@@ -63,7 +64,7 @@ async def twins(tmp_path: Path) -> AsyncIterator[Twins]:
     made = Twins([], paths)
     for path in paths:
         await migrate(f"sqlite:///{path}")
-    made.stores = [SqliteStore(f"sqlite:///{path}", lambda: made.now[0]) for path in paths]
+    made.stores = [make_store(f"sqlite:///{path}", lambda: made.now[0]) for path in paths]
     for store in made.stores:
         await store.open()
     yield made
@@ -141,7 +142,7 @@ async def test_one_that_was_claimed_before_or_had_to_wait(twins: Twins, monkeypa
     claims, _ = await twins.claim([Quota(LANE.id, 1)], monkeypatch)
     back = [Settlement(claim.id, claim.hold, State.READY, 1, 0, Ending.FAILED) for claim in claims]
     for store in twins.stores:
-        assert await store.settle(back) == {claims[0].id}
+        assert await store.jobs.settle(back) == {claims[0].id}
     again, asked = await twins.claim(ALL, monkeypatch)
     assert asked == {"read_fresh_run", "read_run"}
     assert {claim.attempt for claim in again} == {1, 2}
@@ -149,7 +150,7 @@ async def test_one_that_was_claimed_before_or_had_to_wait(twins: Twins, monkeypa
     await twins.enqueue([NewJob(late.id, LANE, "{}", state=State.SCHEDULED, delay=1.0)])
     twins.now[0] += 60
     for store in twins.stores:
-        await store.promote(10)
+        await store.promotion.promote(10)
     (claim,), asked = await twins.claim(ALL, monkeypatch)
     assert asked == {"read_fresh_run", "read_run"}
     assert claim.age > 60
@@ -178,13 +179,13 @@ async def test_a_row_that_is_claimed_and_ends_well_stays_as_long_as_it_was(twins
         await twins.enqueue(new_jobs(2, '{"number":1}'))
     lengths = [_used(twins.paths[0])]
     for number in range(300):
-        claims = await twins.stores[0].claim([Quota(LANE.id, 2)], LEASE._replace(token=f"{number:036}"))
+        claims = await twins.stores[0].jobs.claim([Quota(LANE.id, 2)], LEASE._replace(token=f"{number:036}"))
         done = [
             Settlement(one.id, one.hold, State.SUCCEEDED, 1, 0, Ending.SUCCEEDED, place=one.place) for one in claims
         ]
         if number == 150:
             lengths.append(_used(twins.paths[0]))
-        assert len(await twins.stores[0].settle(done)) == 2
+        assert len(await twins.stores[0].jobs.settle(done)) == 2
     assert [*lengths, _used(twins.paths[0])] == [lengths[0]] * 3
 
 

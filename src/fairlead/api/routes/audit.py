@@ -24,7 +24,7 @@ async def list_entries(
     cursor: NumberCursor = None,
 ) -> AuditPage:
     """What operators did, newest first, to one job or to all."""
-    found = await caller.store.read_audit(limit + 1, cursor, job_id)
+    found = await caller.store.audit.read(limit + 1, cursor, job_id)
     more = found[limit - 1].id if len(found) > limit else None
     return AuditPage(entries=[AuditDocument.of(entry) for entry in found[:limit]], cursor=more)
 

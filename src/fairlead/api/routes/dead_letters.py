@@ -33,7 +33,7 @@ from fairlead.errors import FairleadError, JobNotFound
 from fairlead.operate import dead_letters as use_cases
 from fairlead.operate.audit import Operator
 from fairlead.operate.staged_replay import Pace, replay_in_stages
-from fairlead.ports.store import Store
+from fairlead.records.store import Store
 
 router = APIRouter(prefix="/v1/dead-letters", tags=[OPERATORS], route_class=Endpoint)
 streams = APIRouter(prefix="/v1/dead-letters", tags=[OPERATORS], route_class=StreamEndpoint)
@@ -184,7 +184,7 @@ async def _own(caller: Caller, ids: Sequence[str]) -> tuple[list[str], list[str]
     """The ids of the caller's jobs, and the others: another tenant's job is as absent as one that never was."""
     if caller.tenant is None:
         return list(ids), []
-    known = {job.id for job in await caller.store.read_many(filter(is_id, ids)) if caller.owns(job)}
+    known = {job.id for job in await caller.store.reader.read_many(filter(is_id, ids)) if caller.owns(job)}
     return [job_id for job_id in ids if job_id in known], [job_id for job_id in ids if job_id not in known]
 
 

@@ -47,7 +47,7 @@ submissions = APIRouter(prefix="/v1/jobs", tags=[APPLICATIONS], route_class=Dire
 router = APIRouter(prefix="/v1/jobs", route_class=Endpoint)
 
 SHED = {"model": SubmittedDocument, "description": "The job was shed: it is not stored and never runs."}
-Large = Literal["payload", "result", "traceback"]
+Large = Literal["payload", "result"]
 
 
 @submissions.post(
@@ -97,7 +97,7 @@ async def list_jobs(
     finished_after: Moment = None,
     finished_before: Moment = None,
     fields: Annotated[
-        list[Large] | None, Query(max_length=3, description="Large fields to include, which are null otherwise.")
+        list[Large] | None, Query(max_length=2, description="Large fields to include, which are null otherwise.")
     ] = None,
     limit: Limit = 50,
     cursor: Cursor = None,
@@ -269,7 +269,7 @@ async def _result(caller: Caller, job: NewJob, became: Enqueued) -> dict[str, An
 
 async def _submitted(caller: Caller, job: NewJob, became: Enqueued) -> SubmittedDocument:
     """The answer to an accepted job; of one that was there before, as it is now; a shed one has no state."""
-    record = await caller.store.read(became.id) if became.duplicate else None
+    record = await caller.store.reader.read(became.id) if became.duplicate else None
     fields = _of_record(record) if record else {"type": job.lane.type, "tenant": job.lane.tenant, "pool": job.lane.pool}
     state = None if became.shed or (became.duplicate and record is None) else record.state if record else job.state
     start = await _start(caller, job, record) if state in PENDING else None

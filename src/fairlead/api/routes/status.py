@@ -58,4 +58,4 @@ async def _looks(caller: Caller) -> AsyncGenerator[bytes]:
 
 
 async def _document(caller: Caller, found: SystemStatus) -> StatusDocument:
-    return StatusDocument.of(found, refused=RefusedCount.all_of(await caller.store.admissions()))
+    return StatusDocument.of(found, refused=RefusedCount.all_of(await caller.store.backpressure.admissions()))

@@ -18,7 +18,7 @@ router = APIRouter(prefix="/v1/workers", tags=[OPERATORS], route_class=Endpoint)
 @router.get("", operation_id="list_workers", responses=answers())
 async def list_workers(caller: Overseer) -> WorkerList:
     """All registered workers."""
-    return WorkerList(workers=[WorkerDocument.of(record) for record in await caller.store.workers()])
+    return WorkerList(workers=[WorkerDocument.of(record) for record in await caller.store.workers.all()])
 
 
 @router.post("/{worker_id}/drain", operation_id="drain_worker", status_code=202, responses=answers(404))
@@ -35,7 +35,7 @@ async def stop(worker_id: WorkerId, caller: Chief, wanted: Action | None = None)
 
 async def _direct(caller: Caller, worker_id: str, direction: Direction, wanted: Action | None) -> WorkerDocument:
     await direct(caller.store, worker_id, direction, caller.operator(wanted))
-    found = [record for record in await caller.store.workers() if record.info.id == worker_id]
+    found = [record for record in await caller.store.workers.all() if record.info.id == worker_id]
     if not found:
         raise WorkerNotFound(f"the worker {worker_id} has ended")
     return WorkerDocument.of(found[0])

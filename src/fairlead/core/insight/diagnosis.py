@@ -289,6 +289,6 @@ def _deaths(samples: Sequence[Sample]) -> Iterable[Alert]:
             Level.WARNING,
             "DEAD_LETTERS_GROW",
             f"Dead letters grow: {died:,} jobs died within {words(RECENT)}.",
-            "Look what they died of: fairlead dlq groups.",
+            "Look what they died of: fairlead jobs groups.",
             (FAILURES,),
         )

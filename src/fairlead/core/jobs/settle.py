@@ -1,6 +1,6 @@
 """What follows from an outcome: the one place where a run turns into a state change.
 
-Workers, the recoverer, timeouts and cancellation all come here, and what leaves here goes through `store.settle`.
+Workers, the recoverer, timeouts and cancellation all come here, and what leaves here goes through `store.jobs.settle`.
 """
 
 from collections.abc import Iterable, Sequence

@@ -159,7 +159,7 @@ def refuse_by_depth(policy: Policy, tenant: str, waiting: int, count: int) -> Re
         return None
     return TenantQueueFull(
         f"tenant {tenant!r} has about {waiting} waiting jobs and may have {most}, so {count} more were refused; "
-        "nothing was stored: submit again later, or raise the bound with `fairlead backpressure depth`",
+        "nothing was stored: submit again later, or raise the bound with `fairlead settings set depth`",
         RETRY_AFTER,
         quota=most,
     )

@@ -186,7 +186,7 @@ def describe(name: str, breaker: Tripped, now: float) -> str:
     if not is_shut(breaker, now):
         return f"{subject}; only a few probes may start"
     if breaker.until is None:
-        return f"{subject}; it stays so until `fairlead breakers close {name}`"
+        return f"{subject}; it stays so until `fairlead settings remove breaker {name}`"
     return f"{subject}; next try in {words(max(0.0, breaker.until - now))}"
 
 

@@ -12,6 +12,7 @@ from pydantic_core import to_json
 from fairlead.core.jobs.model import (
     Claim,
     Enqueued,
+    Held,
     Lane,
     Lease,
     NewJob,
@@ -22,21 +23,13 @@ from fairlead.core.jobs.settle import is_followed
 from fairlead.core.jobs.states import FINAL
 from fairlead.core.plain import PlainBatch
 from fairlead.errors import StoreError, StoreRefused, StoreUnavailable
-from fairlead.ports.database import Run, Script, Settle, Statement
-from fairlead.ports.limits import Door
-from fairlead.ports.store import BlockingTransaction, OpenTransaction
-from fairlead.stores import rows
-from fairlead.stores.admission import AdmissionVerbs
-from fairlead.stores.api_records import ApiVerbs
-from fairlead.stores.callbacks import CallbackVerbs
-from fairlead.stores.cancelling import CancelVerbs
-from fairlead.stores.controls import ControlVerbs
-from fairlead.stores.dead_letters import DeadLetterVerbs
-from fairlead.stores.enqueue import enqueue_script, waking
-from fairlead.stores.following import follow_script
-from fairlead.stores.health import HealthVerbs
-from fairlead.stores.lanes import KnownLanes, distinct_lanes, ensure_lanes
-from fairlead.stores.limits import LimitVerbs
+from fairlead.ports.database import Rows, Run, Script, Settle, Statement
+from fairlead.ports.jobs import BlockingTransaction, Door, JobStore, OpenTransaction
+from fairlead.records import rows
+from fairlead.records.enqueue import enqueue_script, waking
+from fairlead.records.following import follow_script
+from fairlead.records.jobs import JobReader
+from fairlead.records.lanes import KnownLanes, distinct_lanes, ensure_lanes
 from fairlead.stores.migrations import needed_version
 from fairlead.stores.postgres import partitions
 from fairlead.stores.postgres.arrays import Texts, plain_array
@@ -54,10 +47,6 @@ from fairlead.stores.postgres.connection import (
 from fairlead.stores.postgres.listening import listen
 from fairlead.stores.postgres.migrate import MIGRATIONS, check_schema
 from fairlead.stores.postgres.transactions import Transactions
-from fairlead.stores.records import RecordVerbs, Rows
-from fairlead.stores.samples import SampleVerbs
-from fairlead.stores.schedules import ScheduleVerbs
-from fairlead.stores.shares import ShareVerbs
 from fairlead.stores.within import drive_async, run_within
 
 NOBODY = "00000000-0000-0000-0000-000000000000"
@@ -98,26 +87,13 @@ def _claim_parameters(quotas: Sequence[Quota], lease: Lease) -> dict[str, Any]:
     return {"rows": _text(wanted), "owner": lease.owner, "lease": lease.token}
 
 
-class PostgresStore(
-    RecordVerbs,
-    DeadLetterVerbs,
-    CancelVerbs,
-    ControlVerbs,
-    ScheduleVerbs,
-    ShareVerbs,
-    HealthVerbs,
-    LimitVerbs,
-    AdmissionVerbs,
-    ApiVerbs,
-    SampleVerbs,
-    CallbackVerbs,
-):
+class PostgresStore(JobStore):
     """All verbs on one pool of connections; leases and notifications have connections of their own."""
 
     writers = POOL_SIZE
 
-    def __init__(self, url: str, listen_url: str | None = None) -> None:
-        super().__init__()
+    def __init__(self, url: str, lanes: KnownLanes, listen_url: str | None = None) -> None:
+        self._lanes = lanes
         self._url = url
         self._conninfo = conninfo(url)
         self._listen_conninfo = None if listen_url is None else conninfo(listen_url)
@@ -201,10 +177,10 @@ class PostgresStore(
             columns = tuple(zip(*await cursor.fetchall(), strict=True))
         if not columns:
             return []
-        await self._learn_lanes(set(columns[1]))
+        await self._lanes.learn(self, set(columns[1]))
         return rows.claims_of_parts([columns], self._lanes.__getitem__, lease)
 
-    def _claiming(self, quotas: Sequence[Quota], lease: Lease) -> Script[Rows]:
+    def claiming(self, quotas: Sequence[Quota], lease: Lease) -> Script[Rows]:
         return (yield Run("claim", _claim_parameters(quotas, lease)))
 
     async def settle(self, settlements: Sequence[Settlement], expired_only: bool = False) -> set[str]:
@@ -354,6 +330,10 @@ class JoinedStore(PostgresStore):
     def __init__(self, connection: Any, lanes: KnownLanes) -> None:
         self._lanes = lanes
         self._given = connection
+
+    async def held(self, ids: Iterable[str]) -> list[Held]:
+        """Those of the jobs that are live, as this transaction sees them."""
+        return await JobReader(self, self._lanes).held(ids)
 
     @asynccontextmanager
     async def _connection(self) -> AsyncIterator[psycopg.AsyncConnection[Any]]:

@@ -20,29 +20,15 @@ from fairlead.core.jobs.model import (
 )
 from fairlead.core.plain import PlainBatch
 from fairlead.errors import ConfigError
-from fairlead.ports.database import Script
-from fairlead.ports.limits import Door
-from fairlead.ports.store import BlockingTransaction, OpenTransaction
-from fairlead.stores import rows
-from fairlead.stores.admission import AdmissionVerbs
-from fairlead.stores.api_records import ApiVerbs
-from fairlead.stores.callbacks import CallbackVerbs
-from fairlead.stores.cancelling import CancelVerbs
-from fairlead.stores.controls import ControlVerbs
-from fairlead.stores.dead_letters import DeadLetterVerbs
-from fairlead.stores.health import HealthVerbs
-from fairlead.stores.lanes import distinct_lanes
-from fairlead.stores.limits import LimitVerbs
-from fairlead.stores.records import Rows
-from fairlead.stores.samples import SampleVerbs
-from fairlead.stores.schedules import ScheduleVerbs
-from fairlead.stores.shares import ShareVerbs
+from fairlead.ports.database import Rows, Script
+from fairlead.ports.jobs import BlockingTransaction, Door, JobStore, OpenTransaction
+from fairlead.records import rows
+from fairlead.records.lanes import KnownLanes, distinct_lanes
 from fairlead.stores.sqlite import verbs
 from fairlead.stores.sqlite.address import parse
 from fairlead.stores.sqlite.connection import query
 from fairlead.stores.sqlite.database import Database
 from fairlead.stores.sqlite.leasebook import SqliteLeaseBook
-from fairlead.stores.sqlite.listing import ListingVerbs
 from fairlead.stores.sqlite.migrate import apply_missing, check_schema
 from fairlead.stores.sqlite.telling import columns_of
 from fairlead.stores.sqlite.wakeups import LocalWakeups, SocketWakeups
@@ -55,26 +41,13 @@ LOOKS = 100  # times in one pruning; the next one goes on from there
 Value = TypeVar("Value")
 
 
-class SqliteStore(
-    ListingVerbs,
-    DeadLetterVerbs,
-    CancelVerbs,
-    ControlVerbs,
-    ScheduleVerbs,
-    ShareVerbs,
-    HealthVerbs,
-    LimitVerbs,
-    AdmissionVerbs,
-    ApiVerbs,
-    SampleVerbs,
-    CallbackVerbs,
-):
+class SqliteStore(JobStore):
     """All verbs on one database of this process; `clock` is the database's now."""
 
     writers = 1
 
-    def __init__(self, url: str, clock: Callable[[], float] = time.time) -> None:
-        super().__init__()
+    def __init__(self, url: str, lanes: KnownLanes, clock: Callable[[], float] = time.time) -> None:
+        self._lanes = lanes
         self._url = url
         self._clock = clock
         self._address = parse(url)
@@ -144,10 +117,10 @@ class SqliteStore(
     async def claim(self, quotas: Sequence[Quota], lease: Lease) -> list[Claim]:
         """Make the lease's owner the owner of up to the given number of jobs of each lane."""
         parts = list(columns_of(await self._database.run(verbs.claim(quotas, lease))))
-        await self._learn_lanes(set().union(*(columns[1] for columns in parts)))
+        await self._lanes.learn(self, set().union(*(columns[1] for columns in parts)))
         return rows.claims_of_parts(parts, self._lanes.__getitem__, lease)
 
-    def _claiming(self, quotas: Sequence[Quota], lease: Lease) -> Script[Rows]:
+    def claiming(self, quotas: Sequence[Quota], lease: Lease) -> Script[Rows]:
         telling = yield from verbs.claim_script(quotas, lease)
         return verbs.claimed((yield telling.whole())) if telling else []
 

@@ -14,7 +14,7 @@ from pydantic_core import from_json, to_json
 
 from fairlead.core.jobs.model import Lease
 from fairlead.ports.database import RunEach
-from fairlead.stores.rows import Columns
+from fairlead.records.rows import Columns
 
 ID_LENGTH = 36
 BETWEEN = "\x1e"  # between payloads, as in the statement; no JSON text has it

@@ -21,10 +21,10 @@ from fairlead.core.jobs.settle import is_followed
 from fairlead.core.jobs.states import FINAL
 from fairlead.core.plain import PlainBatch
 from fairlead.ports.database import Run, RunEach, Script, Settle, Statement
-from fairlead.stores import rows
-from fairlead.stores.enqueue import enqueue_script
-from fairlead.stores.following import follow_script
-from fairlead.stores.lanes import ensure_lanes
+from fairlead.records import rows
+from fairlead.records.enqueue import enqueue_script
+from fairlead.records.following import follow_script
+from fairlead.records.lanes import ensure_lanes
 from fairlead.stores.migrations import needed_version
 from fairlead.stores.sqlite.address import Address
 from fairlead.stores.sqlite.connection import query, values_for
