@@ -271,7 +271,7 @@ class App:
         tenant: str | None = None,
         pool: str | None = None,
         priority: Priority | None = None,
-        key: str | None = None,
+        idempotency_key: str | None = None,
         key_contains: str | None = None,
         limit: int = 100,
         cursor: str | None = None,
@@ -280,7 +280,7 @@ class App:
 
         A search with `key_contains` looks at a bounded number of jobs, so its page may be short and have a cursor.
         """
-        wanted = JobFilter(states, type, tenant, pool, priority, key)
+        wanted = JobFilter(states, type, tenant, pool, priority, idempotency_key)
         return await (await self.client()).list_jobs(wanted, limit, cursor, key_contains)
 
     async def cancel(
@@ -301,12 +301,12 @@ class App:
         tenant: str | None = None,
         pool: str | None = None,
         priority: Priority | None = None,
-        key: str | None = None,
+        idempotency_key: str | None = None,
         grace: Duration = GRACE,
         actor: str | None = None,
     ) -> CancelCounts:
         """Cancel all live jobs that fit, in batches; says how many, and of how many the worker was asked."""
-        wanted = JobFilter(states, type, tenant, pool, priority, key)
+        wanted = JobFilter(states, type, tenant, pool, priority, idempotency_key)
         if wanted == JobFilter():
             raise ConfigError("say which jobs to cancel: a type, a tenant, a pool ...; states=tuple(State) means all")
         operator = Operator(actor or whoami(), reason)

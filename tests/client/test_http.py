@@ -180,7 +180,7 @@ async def test_waiting_cancelling_hastening(client: HTTPClient) -> None:
     with pytest.raises(JobNotDone):
         await job.wait(timeout=0.01)
     assert "scheduled" in (await client.explain(job.id))["summary"]
-    assert (await client.retry(job.id)).state is State.READY
+    assert (await client.run_now(job.id, reason="in a hurry")).state is State.READY
     assert await client.cancel(job.id, reason="not needed") is State.CANCELLED
     assert [moment.state for moment in await job.timeline()][-1] is State.CANCELLED
     with pytest.raises(IllegalMove):

@@ -4,12 +4,12 @@ from collections.abc import AsyncIterator, Mapping
 from typing import Any
 
 import pytest
-from fairlead.records.store import Store
 
 import fairlead
 from fairlead.errors import ChangedMeanwhile, ConfigError, NotSet, UnknownType
 from fairlead.operate.audit import Operator
 from fairlead.operate.settings import KINDS, list_settings, read_setting, remove_setting, set_setting
+from fairlead.records.store import Store
 
 ADA = Operator("ada", "a contract")
 

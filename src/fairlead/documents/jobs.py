@@ -32,7 +32,7 @@ from fairlead.documents.base import (
 from fairlead.documents.retry import Attempts, RetryPolicy
 
 MOST_JOBS = 1_000
-LARGE_FIELDS = ("payload", "result", "traceback")
+LARGE_FIELDS = ("payload", "result")
 
 
 class JobSubmission(Body):
@@ -259,11 +259,7 @@ class JobDocument(Document):
 
     def small(self, fields: frozenset[str] = frozenset()) -> "JobDocument":
         """The document without its large fields, except those that are asked for."""
-        error = self.error
-        if error is not None and "traceback" not in fields:
-            error = error.model_copy(update={"traceback": None})
-        absent = {name: None for name in ("payload", "result") if name not in fields}
-        return self.model_copy(update={**absent, "error": error})
+        return self.model_copy(update={name: None for name in LARGE_FIELDS if name not in fields})
 
 
 class JobDetail(JobDocument):

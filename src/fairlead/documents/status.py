@@ -78,13 +78,6 @@ class RefusedCount(Document):
         return [cls(tenant=tenant, code=code, jobs=jobs) for (tenant, code), jobs in counts.items()]
 
 
-class Stats(Document):
-    """Every pool, and the submissions that backpressure kept out so far."""
-
-    pools: list[PoolStatsDocument]
-    refused: list[RefusedCount]
-
-
 class Samples(Document):
     """The figures of the system every few seconds, oldest first."""
 
@@ -118,12 +111,13 @@ class WaitTimes(Document):
 
 
 class StatusDocument(Document):
-    """The whole status: the verdict, the pools, the newest sample and the wait times of the last minutes."""
+    """The status of the system: the verdict with its alerts, the pools, the newest sample, and recent waits."""
 
     health: HealthDocument
     pools: list[PoolStatsDocument]
     sample: dict[str, Any] | None
     waits: WaitTimes
+    refused: list[RefusedCount] = Field(default=[], description="Submissions that backpressure kept out so far.")
 
     @classmethod
     def of(cls, record: Any, **fields: Any) -> Self:

@@ -31,6 +31,7 @@ from fairlead.core.web.egress import EgressRules, target_of
 from fairlead.core.web.signatures import SECRET_BYTES, secret_of
 from fairlead.errors import CallbackNotFound, CallbackRefused
 from fairlead.operate.audit import Operator
+from fairlead.operate.controls import Expected, require_expected
 from fairlead.records.store import Store
 
 ROUNDS = 5
@@ -107,6 +108,7 @@ async def change_endpoint(
     events: Iterable[str] | None = None,
     pool: str | None = None,
     enabled: bool | None = None,
+    expected: Expected = None,
 ) -> Endpoint:
     """Change what is given of an endpoint."""
     if url is not None:
@@ -120,6 +122,7 @@ async def change_endpoint(
     changes: dict[str, Any] = {field: value for field, value in wanted.items() if value is not None}
     for _ in range(ROUNDS):
         seen = await read_endpoint(store, tenant, name)
+        require_expected(seen.version, expected, f"the callback endpoint {name}")
         changed = replace(seen, **changes, version=seen.version + 1)
         changed = replace(changed, why_disabled=None if changed.enabled else seen.why_disabled)
         note = operator.note("change callback", _target(seen), **changes)

@@ -218,7 +218,7 @@ class StatusFeed:
         self._viewers = 0
         self._task: asyncio.Task[None] | None = None
         self._looked = asyncio.Condition()
-        self.newest: dict[str, Any] | None = None
+        self.newest: SystemStatus | None = None
         self._closed = asyncio.Event()
 
     @property
@@ -237,11 +237,11 @@ class StatusFeed:
         finally:
             self._viewers -= 1
 
-    async def next(self) -> dict[str, Any]:
-        """The next look."""
+    async def next(self) -> SystemStatus | None:
+        """The next look; None where there is none any more."""
         async with self._looked:
             await self._looked.wait()
-            return self.newest or {}
+            return self.newest
 
     def close(self) -> None:
         """Let all viewers go."""
@@ -251,7 +251,7 @@ class StatusFeed:
         try:
             while self._viewers and not self.is_closed:
                 with contextlib.suppress(StoreError):
-                    self.newest = status_document(await system_status(self._store))
+                    self.newest = await system_status(self._store)
                 await self._tell()
                 with contextlib.suppress(TimeoutError):
                     async with asyncio.timeout(INTERVAL):
