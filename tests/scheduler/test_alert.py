@@ -4,12 +4,11 @@ import json
 
 from fairlead.core.jobs.model import Lane, Priority
 from fairlead.operate.audit import Operator
-from fairlead.operate.pauses import pause, resume
-from fairlead.operate.pools import set_pool
 from fairlead.scheduler.alert import HOLD, INTERVAL, Alerter
 from fairlead.telemetry.events import AlertCleared, AlertRaised, Event, Telemetry
 from tests.contract.making import enqueue_one
 from tests.contract.world import World
+from tests.support.settings import pause, resume, set_pool
 
 ADA = Operator("ada", "a test")
 GPU = Lane("gpu", "acme", "mail", Priority.DEFAULT, 1)

@@ -4,7 +4,7 @@ import asyncio
 import contextlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 from fairlead.core.insight.diagnosis import (
@@ -12,7 +12,6 @@ from fairlead.core.insight.diagnosis import (
     LATELY,
     PAUSES,
     WINDOW,
-    Alert,
     Closed,
     Health,
     Look,
@@ -28,7 +27,7 @@ from fairlead.operate.breakers import CLOSED, BreakerStatus, breakers
 from fairlead.operate.pauses import paused
 from fairlead.operate.quarantine import Quarantined, quarantined
 from fairlead.operate.submit import pools_of
-from fairlead.operate.wait_times import WaitView, waits, waits_document
+from fairlead.operate.wait_times import WaitView, waits
 from fairlead.records.store import Store
 from fairlead.scheduler.leader import ROLE
 
@@ -135,33 +134,6 @@ def _breaker(item: BreakerStatus) -> str:
 async def history(store: Store, back: float = HISTORY) -> list[dict[str, Any]]:
     """Samples of the last seconds, oldest first."""
     return [{"at": at, **json.loads(value)} for at, value in await store.samples.read(back)]
-
-
-def status_document(found: SystemStatus) -> dict[str, Any]:
-    """The status in JSON."""
-    return {
-        "health": health_document(found.health),
-        "pools": [asdict(pool) for pool in found.pools],
-        "sample": found.sample,
-        "waits": waits_document(found.waits),
-    }
-
-
-def health_document(found: Health) -> dict[str, Any]:
-    """The verdict in JSON."""
-    document = {**asdict(found), "topics": [topic._asdict() for topic in found.topics]}
-    return {**document, "alerts": [alert_document(alert) for alert in found.alerts]}
-
-
-def alert_document(alert: Alert) -> dict[str, Any]:
-    """An alert in JSON."""
-    return {
-        "level": alert.level,
-        "code": alert.code,
-        "about": alert.about or None,
-        "sentence": alert.sentence,
-        "hint": alert.hint,
-    }
 
 
 def _pool_look(stats: PoolStats, pool: Pool) -> PoolLook:
