@@ -157,7 +157,7 @@ async def test_an_operator_puts_a_type_into_quarantine_and_lets_it_go(world: Wor
         await release(store, "weld", ADA)
         await plant.work(1, wait=0)
         assert await second.state() is State.SUCCEEDED
-        with pytest.raises(ConfigError, match="not in quarantine"):
+        with pytest.raises(ConfigError, match="no quarantine is set"):
             await release(store, "weld", ADA)
 
 
