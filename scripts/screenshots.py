@@ -254,7 +254,7 @@ def until_said(process: subprocess.Popen[bytes], log: Path) -> tuple[str, str]:
     """Wait for the link."""
     deadline = time.monotonic() + PATIENCE
     while time.monotonic() < deadline and process.poll() is None:
-        found = re.search(r"dashboard: (http://\S+)/dashboard/#key=(\S+)", log.read_text(encoding="utf-8"))
+        found = re.search(r'"dashboard": "(http://\S+)/dashboard/#key=(\w+)"', log.read_text(encoding="utf-8"))
         if found:
             return found[1], found[2]
         time.sleep(0.1)

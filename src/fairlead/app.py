@@ -75,6 +75,7 @@ class App:
         breaker: Breaker | None = None,
         quarantine: Quarantine | None = None,
         retry_budget: RetryBudget | None = None,
+        include: Sequence[str] = (),
         **settings: Any,
     ) -> None:
         """`name` tells this app's declared schedules from those of others in the database: the module, if not given.
@@ -82,10 +83,12 @@ class App:
         `database_url` is sqlite:///file.db, sqlite:///:memory: or postgresql://…; without it the settings decide
         (fairlead.toml, FAIRLEAD_DATABASE_URL). Other settings can be given by name; see fairlead.config.Settings.
         `clock` is the time of a SQLite store: tests may hand over a fairlead.testing.ManualClock. `breaker` and
-        `quarantine` are for types and dependencies without their own, `retry_budget` for each tenant."""
+        `quarantine` are for types and dependencies without their own, `retry_budget` for each tenant. `include` names
+        modules with handlers, such as "shop.jobs", which the command line imports when it loads the app."""
         self.settings = load_settings(database_url=database_url, **settings)
         own_name = check_name("app", name or _module(sys._getframe(1).f_globals))
         self.registry = Registry(own_name, breaker, quarantine, retry_budget)
+        self.include = tuple(include)
         self.schedules = Schedules(self)
         self.telemetry = Telemetry()
         self.clock = clock

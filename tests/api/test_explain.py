@@ -6,10 +6,9 @@ from fairlead.core.fairness.ledger import Delivery, Entry
 from fairlead.core.protection.backpressure import Action, Overload
 from fairlead.core.protection.token_bucket import flow
 from fairlead.operate.audit import Operator
-from fairlead.operate.backpressure import set_overload
-from fairlead.operate.limits import set_limit
 from tests.api.conftest import LANE, Api
 from tests.contract.making import claim, new_lease
+from tests.support.settings import set_limit, set_overload
 
 TESTS = Operator("tests")
 

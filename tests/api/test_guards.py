@@ -2,10 +2,9 @@
 
 from fairlead.core.schedule.schedules import ScheduleSpec
 from fairlead.operate.audit import Operator
-from fairlead.operate.limits import set_limit
 from fairlead.operate.schedules import add
-from fairlead.operate.tenants import add_tenant
 from tests.api.conftest import LANE, Api
+from tests.support.settings import add_tenant, set_limit
 
 WHY = {"reason": "a test"}
 

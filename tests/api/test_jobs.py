@@ -12,9 +12,9 @@ import pytest
 from fairlead.core.jobs.states import State
 from fairlead.core.protection.backpressure import overload
 from fairlead.operate.audit import Operator
-from fairlead.operate.backpressure import set_overload
 from tests.api.conftest import LANE, Api
 from tests.contract.making import claim_one, failed, new_lease, worker_info
+from tests.support.settings import set_overload
 
 TRACE = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
 

@@ -13,9 +13,9 @@ from fairlead.core.jobs.pools import PLACE
 from fairlead.core.protection.controls import Change
 from fairlead.handlers.spec import declare
 from fairlead.operate.audit import Operator
-from fairlead.operate.pools import set_pool
 from tests.api.conftest import Api
 from tests.contract.making import new_lease, worker_info
+from tests.support.settings import set_pool
 
 WHY = {"reason": "mended"}
 

@@ -15,10 +15,10 @@ from starlette.routing import Mount
 from fairlead.api import pages
 from fairlead.core.jobs.progress import RunReport
 from fairlead.operate.audit import Operator
-from fairlead.operate.backpressure import set_depth
 from tests.api.conftest import LANE, MEMORY, Api
 from tests.api.test_follow import events_of, served, until_followed
 from tests.contract.making import claim_one, new_lease
+from tests.support.settings import set_depth
 
 
 async def test_operators_reasons_and_names_are_not_shown_to_tenants(api: Api) -> None:

@@ -222,7 +222,7 @@ def site(browser: Browser, receiver: Receiver, tmp_path_factory: pytest.TempPath
     url = f"sqlite:///{folder / 'jobs.db'}"
     migrate_now(url)
     with running(folder / "up.log", url, "up", "tests.browser.app:app", "--port", "0", **allowed) as process:
-        found = until_said(process, folder / "up.log", r"dashboard: (http://\S+)/dashboard/#key=(\S+)")
+        found = until_said(process, folder / "up.log", r'"dashboard": "(http://\S+)/dashboard/#key=(\w+)"')
         made = Site(found[1], found[2], url, folder)
         with made.http:
             yield made

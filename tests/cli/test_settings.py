@@ -31,9 +31,16 @@ def count(shop: Shop, *counts: Count) -> None:
 
 
 def settings(run: Run, shop: Shop, *arguments: str) -> Any:
+    """The JSON of a command; of settings the fields and the figures beside them on one level."""
     result = run("settings", *arguments, "--database", shop.url, "--json")
     assert result.exit_code == 0, result.output
-    return json.loads(result.stdout)
+    found = json.loads(result.stdout)
+    return {"settings": [flat(item) for item in found["settings"]]} if "settings" in found else flat(found)
+
+
+def flat(document: dict[str, Any]) -> dict[str, Any]:
+    rest = {name: value for name, value in document.items() if name not in ("value", "state")}
+    return {**rest, **(document.get("value") or {}), **document.get("state", {})}
 
 
 def text(run: Run, shop: Shop, *arguments: str) -> str:
@@ -47,7 +54,7 @@ def test_the_kinds_say_what_can_be_set(run: Run, shop: Shop) -> None:
     for kind in KINDS.values():
         assert kind.name in shown
         assert kind.about in shown
-    assert [item["kind"] for item in json.loads(run("settings", "kinds", "--json").stdout)["kinds"]] == list(KINDS)
+    assert [item["name"] for item in json.loads(run("settings", "kinds", "--json").stdout)["kinds"]] == list(KINDS)
 
 
 def test_a_limit_is_set_shown_listed_and_removed(run: Run, shop: Shop) -> None:

@@ -13,9 +13,10 @@ import fairlead
 from fairlead.client import admission
 from fairlead.core.protection.backpressure import overload
 from fairlead.operate.audit import Operator
-from fairlead.operate.backpressure import bounds, set_depth, set_overload, set_rate
+from fairlead.operate.backpressure import bounds
 from fairlead.records.store import Store
 from fairlead.scheduler.sample import Sampler
+from tests.support.settings import set_depth, set_overload, set_rate
 
 ADA = Operator("ada", "a flood")
 PATIENCE = 60.0

@@ -17,8 +17,8 @@ from fairlead.core.jobs.model import Enqueued, NewJob
 from fairlead.core.jobs.states import State
 from fairlead.errors import StoreRefused, StoreUnavailable
 from fairlead.operate.audit import Operator
-from fairlead.operate.backpressure import set_depth
 from tests.client.program import LONG, Program, stay_fresh
+from tests.support.settings import set_depth
 from tests.worker.support import until
 
 MEMORY = "sqlite:///:memory:"

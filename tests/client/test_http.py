@@ -37,10 +37,10 @@ from fairlead.core.jobs.progress import RunReport
 from fairlead.core.protection.backpressure import overload
 from fairlead.core.web.api_keys import ApiKey
 from fairlead.operate.audit import Operator
-from fairlead.operate.backpressure import set_overload
 from tests.api.conftest import LANE, MEMORY, Api, mail_app, open_api
 from tests.contract.making import claim_one, new_lease, worker_info
 from tests.support.serving import served
+from tests.support.settings import set_overload
 
 
 class Flaky(httpx2.AsyncBaseTransport):

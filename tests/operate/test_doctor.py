@@ -10,7 +10,7 @@ from fairlead.core.jobs.model import WorkerInfo, WorkerRecord
 from fairlead.core.schedule.promotion import Due
 from fairlead.core.web.callbacks import OF_JOBS, TYPE, Endpoint
 from fairlead.operate.audit import Operator
-from fairlead.operate.backpressure import bounds, set_depth
+from fairlead.operate.backpressure import bounds
 from fairlead.operate.doctor import (
     Finding,
     Level,
@@ -27,6 +27,7 @@ from fairlead.operate.doctor import (
 from fairlead.records.workers import Leader
 from fairlead.version import __version__
 from fairlead.wiring import make_store
+from tests.support.settings import set_depth
 
 
 def levels(findings: list[Finding]) -> dict[str, Level]:

@@ -20,11 +20,11 @@ from fairlead.handlers.options import Options
 from fairlead.operate import callbacks as control
 from fairlead.operate.audit import Operator
 from fairlead.operate.change_jobs import retry_job
-from fairlead.operate.limits import remove_limit, set_limit
 from fairlead.operate.submit import submit_registered
 from fairlead.records.store import Store
 from fairlead.worker.callbacks import with_deliveries
 from tests.support.receiver import Receiver, receiving
+from tests.support.settings import remove_limit, set_limit
 from tests.worker.support import until
 
 ANN = Operator("ann", "a test")

@@ -8,8 +8,8 @@ import pytest
 
 import fairlead
 from fairlead.operate.audit import Operator
-from fairlead.operate.pools import set_pool
 from fairlead.worker.lease import KeeperThread, LeaseClock, boot_time
+from tests.support.settings import set_pool
 from tests.worker.support import until
 
 ADA = Operator("ada", "machines go away often")

@@ -11,10 +11,11 @@ from fairlead.core.jobs.states import State
 from fairlead.errors import ConfigError, UnknownType
 from fairlead.operate.audit import Operator
 from fairlead.operate.dead_letters import replay_many
-from fairlead.operate.quarantine import put, quarantined, release
-from fairlead.operate.retry_budgets import BudgetStatus, budgets, reset_budget, set_budget
+from fairlead.operate.quarantine import quarantined
+from fairlead.operate.retry_budgets import BudgetStatus, budgets
 from fairlead.telemetry.events import Event, RetriesDelayed, RetriesRefused, TypeQuarantined
 from tests.contract.world import World, open_world
+from tests.support.settings import put, release, reset_budget, set_budget
 from tests.worker.support import until
 
 ADA = Operator("ada", "looked at it")

@@ -5,7 +5,7 @@ import importlib
 import os
 import sys
 import traceback
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from types import ModuleType
 from typing import TypeVar
@@ -20,8 +20,18 @@ from fairlead.wiring import is_in_memory, make_store
 Result = TypeVar("Result")
 
 
-def load_app(path: str) -> App:
-    """The App at `module:attribute`, looked for in the current folder first; ConfigError says what is missing."""
+def load_app(path: str, include: Sequence[str] = ()) -> App:
+    """The App at `module:attribute`, with the modules of its handlers that it or `include` names imported too.
+
+    Modules are looked for in the current folder first; ConfigError says what is missing.
+    """
+    found = _find_app(path)
+    for module_name in (*found.include, *include):
+        _import(module_name)
+    return found
+
+
+def _find_app(path: str) -> App:
     module_name, colon, attribute = path.partition(":")
     if not colon or not module_name or not attribute:
         raise ConfigError(f"{path!r} does not name an app; write it like shop.jobs:app")

@@ -1,8 +1,6 @@
 """`fairlead settings`, `fairlead pause` and `fairlead resume`: everything that operators set at run time."""
 
-from collections.abc import Mapping
-from datetime import datetime
-from enum import Enum
+from datetime import UTC, datetime
 from typing import Annotated, Any
 
 import typer
@@ -108,7 +106,9 @@ def remove_one(
 def kinds(as_json: Json = False) -> None:
     """List the kinds of settings, how they are named and which fields they have."""
     if as_json:
-        show_document({"kinds": [_kind_document(kind) for kind in KINDS.values()]})
+        from fairlead.documents.settings import KindDocument, KindList
+
+        show_document(KindList(kinds=[KindDocument.of(kind) for kind in KINDS.values()]))
         return
     for kind in KINDS.values():
         show(Text(kind.name, "bold"), plain(kind.about), wrap=False)
@@ -135,15 +135,10 @@ def resume(
 
 
 def document(item: Setting) -> dict[str, Any]:
-    """A setting in JSON: its fields and what is shown beside it on one level."""
-    fields = {**(item.value or {}), **item.state}
-    return {
-        "kind": item.kind,
-        "name": item.name,
-        **{name: _json(value) for name, value in fields.items()},
-        "version": item.version,
-        "set_at": _json(item.set_at),
-    }
+    """A setting in JSON, as the API has it."""
+    from fairlead.documents.settings import SettingDocument
+
+    return SettingDocument.of(item).as_json()
 
 
 def _switch(scope: str, name: str, who: Operator, database: str | None, as_json: bool, paused: bool) -> None:
@@ -167,7 +162,7 @@ async def _holders(store: Store, found: Setting) -> list[dict[str, Any]]:
         return []
     scope, _, what = found.name.partition(":")
     held = await limit_holders(store, scope, what)
-    return [{**item._asdict(), "since": _json(datetime.fromtimestamp(item.since).astimezone())} for item in held]
+    return [{**item._asdict(), "since": datetime.fromtimestamp(item.since, UTC).isoformat()} for item in held]
 
 
 def _parsed(kind: Kind, fields: list[str]) -> dict[str, str]:
@@ -234,16 +229,3 @@ def _text(name: str, value: object) -> str:
     if isinstance(value, float):
         return words(value) if name in DURATIONS else f"{value:g}{'/s' if name == 'rate' else ''}"
     return ", ".join(map(str, value)) if isinstance(value, tuple) else str(value)
-
-
-def _json(value: Any) -> Any:
-    if isinstance(value, datetime):
-        return value.isoformat()
-    if isinstance(value, Enum):
-        return value.value
-    return list(value) if isinstance(value, tuple) else value
-
-
-def _kind_document(kind: Kind) -> Mapping[str, Any]:
-    fields = [{"name": field.name, "about": field.about} for field in kind.fields]
-    return {"kind": kind.name, "about": kind.about, "example": kind.example, "fields": fields}

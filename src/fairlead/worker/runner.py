@@ -11,7 +11,7 @@ from fairlead.core.jobs.expiry import late_error
 from fairlead.core.jobs.model import Claim, Ending, Outcome
 from fairlead.handlers.context import Context, Run
 from fairlead.handlers.spec import HandlerSpec
-from fairlead.telemetry.events import Telemetry
+from fairlead.telemetry.events import Telemetry, current_claim
 from fairlead.worker.containing import FROM_OUTSIDE, contained
 from fairlead.worker.failures import outcome_of
 from fairlead.worker.lead import Waiting, lead
@@ -41,6 +41,7 @@ class Runner:
         """Run the handler; every end but cancellation is an outcome."""
         if claim.time_left is not None and claim.time_left < 0:
             return Outcome(Ending.EXPIRED, error=late_error(-claim.time_left))
+        current_claim.set(claim)
         context = Context(claim, run, self._tools) if spec.arguments.takes_context else None
         try:
             arguments = spec.load(claim.payload, claim.lane.version)

@@ -21,7 +21,7 @@ from fairlead.core.jobs.model import CancelRequest, Claim, Ending, Lane, Outcome
 from fairlead.core.jobs.settle import settle, succeed
 from fairlead.core.protection.controls import Controls
 from fairlead.handlers.spec import HandlerSpec, Registry
-from fairlead.telemetry.events import CancelAsked, JobEnded, JobStarted, LateExecution, Telemetry
+from fairlead.telemetry.events import CancelAsked, JobEnded, JobStarted, LateExecution, Telemetry, tell_failure
 from fairlead.worker.containing import FROM_OUTSIDE
 from fairlead.worker.failures import outcome_of
 from fairlead.worker.health import Health
@@ -374,6 +374,8 @@ class Slots:
             self._health.decided(claim, relief, settlement)
         if started is not None:
             self._tally.ended([(claim.lane, ran)])
+        if settlement.error is not None:
+            tell_failure(self._telemetry, claim, settlement)
         if self._telemetry:
             self._tell_end(claim, settlement, ran)
 
