@@ -213,7 +213,7 @@ async def test_an_error_of_ours_says_nothing_about_us(api: Api, monkeypatch: pyt
         raise RuntimeError("the password is hunter2")
 
     monkeypatch.setattr(api.asgi.state.service.client, "submit", broken)
-    monkeypatch.setattr(api.store.workers.all, "all", broken)
+    monkeypatch.setattr(api.store.workers, "all", broken)
     transport = httpx2.ASGITransport(app=api.asgi, raise_app_exceptions=False)
     headers = {"Authorization": f"Bearer {api.admin}"}
     async with httpx2.AsyncClient(transport=transport, base_url="http://api", headers=headers) as http:

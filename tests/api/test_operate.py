@@ -258,9 +258,9 @@ async def test_alerts(any_api: Api) -> None:
 
 async def test_pauses(any_api: Api) -> None:
     path = "/v1/settings/pause/type:mail"
-    assert (await ask(any_api, "PUT", path, json=WHY))["state"]["reason"] == "mended"
+    assert (await ask(any_api, "PUT", path, json=WHY))["state"]["why"] == "mended"
     (found,) = (await ask(any_api, "GET", "/v1/settings/pause"))["settings"]
-    assert (found["name"], found["state"]["reason"]) == ("type:mail", "mended")
+    assert (found["name"], found["state"]["why"]) == ("type:mail", "mended")
     await ask(any_api, "DELETE", path, 204, json=WHY)
     assert (await ask(any_api, "GET", "/v1/settings/pause"))["settings"] == []
 

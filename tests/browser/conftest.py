@@ -73,6 +73,16 @@ class Site:
         assert answer.is_success, answer.text
         return answer.json() if answer.content else None
 
+    def set(self, kind: str, name: str, reason: str, **value: Any) -> None:
+        """Set what is set at run time."""
+        answer = self.http.put(f"/v1/settings/{kind}/{name}", json={"value": value, "reason": reason})
+        assert answer.is_success, answer.text
+
+    def remove(self, kind: str, name: str, reason: str = "the test is over") -> None:
+        """Remove what was set."""
+        answer = self.http.request("DELETE", f"/v1/settings/{kind}/{name}", json={"reason": reason})
+        assert answer.is_success, answer.text
+
     def get(self, path: str, **query: Any) -> Any:
         """What the API answers."""
         answer = self.http.get(path, params=query)

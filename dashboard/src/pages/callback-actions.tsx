@@ -110,7 +110,7 @@ export function EndpointActions({ endpoint, made }: { endpoint: Endpoint; made: 
           what: "Its secrets and its log go with it, and what is on its way to it is dropped. Jobs that name it are told to nobody.",
           label: "Remove",
           danger: true,
-          run: (reason) => send("DELETE", pathOf(endpoint, "", { reason: textOf(reason) })),
+          run: (reason) => send("DELETE", pathOf(endpoint), { reason: textOf(reason) }),
           told: () => `${name} is removed`,
           done: () => {
             go("/callbacks");

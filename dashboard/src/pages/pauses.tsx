@@ -6,7 +6,7 @@ import { removeSetting, setSetting, useSettings, type Setting } from "../parts/s
 import { StateBadge, When } from "../parts/text";
 
 export interface Pause {
-  reason: string;
+  why: string;
   since: string | null;
 }
 
@@ -35,7 +35,7 @@ export function PauseCard({ pause, operates }: { pause: Setting<Pause>; operates
         {pause.scope} {pause.name} <StateBadge state="paused" />
       </h3>
       <p>
-        {pause.reason} <span class="faint">since <When at={pause.since} /></span>
+        {pause.why} <span class="faint">since <When at={pause.since} /></span>
       </p>
       {operates && (
         <ActionButton
