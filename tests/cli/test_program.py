@@ -29,6 +29,27 @@ def test_no_arguments_print_the_help_with_the_exit_codes(run: Run) -> None:
     assert "cancel" in run("jobs").stdout
 
 
+def test_the_version_is_printed_before_anything_is_imported() -> None:
+    """Scripts ask for it often; the whole program takes twenty times as long to import."""
+    script = (
+        "import sys; sys.argv = ['fairlead', '--version']; from fairlead.cli import main; main(); "
+        "print({'typer', 'pydantic', 'fairlead.app'} & set(sys.modules))"
+    )
+    answer = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60, check=True)
+    assert answer.stdout == f"fairlead {fairlead.__version__}\nset()\n"
+
+
+def test_a_command_imports_no_other_command() -> None:
+    script = (
+        "import sys; sys.argv = ['fairlead', 'keys', '--help']; from fairlead.cli.program import app\n"
+        "try: app()\n"
+        "except SystemExit: pass\n"
+        "print({'fairlead.cli.jobs', 'fairlead.cli.run', 'fairlead.app', 'fairlead.worker.service'} & set(sys.modules))"
+    )
+    answer = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60, check=True)
+    assert answer.stdout.endswith("set()\n")
+
+
 def test_version(run: Run) -> None:
     assert run("--version").stdout == f"fairlead {fairlead.__version__}\n"
 
