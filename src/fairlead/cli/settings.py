@@ -1,4 +1,4 @@
-"""`fairlead settings`, `fairlead pause` and `fairlead resume`: everything that operators set at run time."""
+"""`fairlead settings`: everything that operators set at run time."""
 
 from datetime import UTC, datetime
 from typing import Annotated, Any
@@ -10,8 +10,6 @@ from fairlead.cli.loading import on_store
 from fairlead.cli.options import Actor, Database, Json, group, operator
 from fairlead.cli.output import cell, listing, moment, plain, show, show_document
 from fairlead.core.durations import words
-from fairlead.operate import schedules
-from fairlead.operate.audit import Operator
 from fairlead.operate.limits import limit_holders
 from fairlead.operate.setting_kinds import KINDS, Kind
 from fairlead.operate.settings import (
@@ -26,7 +24,6 @@ from fairlead.records.store import Store
 
 DURATIONS = frozenset({"longest", "estimate", "wait", "timeout", "lease", "window", "delay"})
 HIDDEN = frozenset({"each", "group", "types"})  # state that a table has no room for
-SCHEDULE = "schedule"
 
 app = group("Look at run-time settings, set and remove them: limits, backpressure, breakers, pools, tenants ...")
 
@@ -38,8 +35,6 @@ Fields = Annotated[
 ]
 Replace = Annotated[bool, typer.Option("--replace", help="Give fields that are not named their defaults.")]
 Why = Annotated[str | None, typer.Option("--reason", metavar="WHY", help="Why, for the audit.")]
-Scope = Annotated[str, typer.Argument(metavar="SCOPE", help="type, tenant, pool or schedule.")]
-Target = Annotated[str, typer.Argument(metavar="NAME", help="Its name.")]
 
 
 @app.command("list")
@@ -116,45 +111,11 @@ def kinds(as_json: Json = False) -> None:
             show(f"    {field.name:<12}{plain(field.about)}", wrap=False)
 
 
-@app.command()
-def pause(
-    scope: Scope, name: Target, reason: Why = None, actor: Actor = None, database: Database = None,
-    as_json: Json = False,
-) -> None:  # fmt: skip
-    """Let no job of a type, tenant or pool start, or a schedule not fire; what runs goes on."""
-    _switch(scope, name, operator(actor, reason), database, as_json, paused=True)
-
-
-@app.command()
-def resume(
-    scope: Scope, name: Target, reason: Why = None, actor: Actor = None, database: Database = None,
-    as_json: Json = False,
-) -> None:  # fmt: skip
-    """Let the jobs of a paused type, tenant or pool start again, or a paused schedule fire."""
-    _switch(scope, name, operator(actor, reason), database, as_json, paused=False)
-
-
 def document(item: Setting) -> dict[str, Any]:
     """A setting in JSON, as the API has it."""
     from fairlead.documents.settings import SettingDocument
 
     return SettingDocument.of(item).as_json()
-
-
-def _switch(scope: str, name: str, who: Operator, database: str | None, as_json: bool, paused: bool) -> None:
-    async def act(store: Store) -> None:
-        if scope == SCHEDULE:
-            await (schedules.pause if paused else schedules.resume)(store, name, who)
-        elif paused:
-            await set_setting(store, "pause", f"{scope}:{name}", {}, who)
-        else:
-            await remove_setting(store, "pause", f"{scope}:{name}", who)
-
-    on_store(database, act)
-    if as_json:
-        show_document({"scope": scope, "name": name, "paused": paused})
-    else:
-        show(f"{plain(scope)} {plain(name)} is {'paused' if paused else 'no longer paused'}")
 
 
 async def _holders(store: Store, found: Setting) -> list[dict[str, Any]]:
