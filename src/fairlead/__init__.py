@@ -10,11 +10,11 @@ from fairlead.version import __version__
 
 if TYPE_CHECKING:
     from fairlead.app import App
+    from fairlead.client.callbacks import verify_callback
     from fairlead.client.handler import Call, Handler
     from fairlead.client.http import HTTPClient
     from fairlead.client.http_blocking import BlockingHTTPClient
     from fairlead.client.job import Job
-    from fairlead.client.verify import verify_callback
     from fairlead.core.insight.explain import Explanation
     from fairlead.core.insight.timeline import Moment
     from fairlead.core.jobs.failure import FailureClass
@@ -150,7 +150,7 @@ _MODULES = {
     "fairlead.client.http": ("HTTPClient",),
     "fairlead.client.http_blocking": ("BlockingHTTPClient",),
     "fairlead.client.job": ("Job",),
-    "fairlead.client.verify": ("verify_callback",),
+    "fairlead.client.callbacks": ("verify_callback",),
     "fairlead.core.insight.explain": ("Explanation",),
     "fairlead.core.insight.timeline": ("Moment",),
     "fairlead.core.jobs.failure": ("FailureClass",),

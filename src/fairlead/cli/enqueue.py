@@ -22,6 +22,7 @@ from fairlead.cli.options import (
     read_payload,
 )
 from fairlead.cli.output import moment, plain, show, show_document, state_cell
+from fairlead.client.by_name import submit_registered
 from fairlead.client.client import Client
 from fairlead.client.job import Job
 from fairlead.config import Settings
@@ -30,7 +31,6 @@ from fairlead.core.jobs.model import JobRecord, Priority, Scope
 from fairlead.core.jobs.states import State
 from fairlead.errors import JobError, JobNotFound, StoreError
 from fairlead.handlers.options import Options
-from fairlead.operate.submit import submit_registered
 
 app = typer.Typer()
 
@@ -164,7 +164,7 @@ def _print(job: Job, record: JobRecord, start: datetime | None, as_json: bool) -
     if record.state is State.SCHEDULED and start is not None:
         show(f"  expected to start at {moment(start)}", wrap=False)
     if record.result is not None:
-        show(plain(record.result), wrap=False)
+        show(plain(json.dumps(record.result, ensure_ascii=False, separators=(",", ":"))), wrap=False)
 
 
 def _note(job: Job) -> str:
@@ -175,11 +175,10 @@ def _note(job: Job) -> str:
 
 def _document(job: Job, record: JobRecord, start: datetime | None) -> dict[str, Any]:
     """The job as it was submitted, and its end if it was waited for."""
-    from fairlead.documents.base import json_value
     from fairlead.documents.jobs import ErrorDocument, SubmittedDocument
 
     submitted = SubmittedDocument.of(
         record, duplicate=job.duplicate, shed=job.shed, deferred=job.deferred, estimated_start=start, gone=False
     )
     error = record.error and ErrorDocument.of(record.error).as_json()
-    return {**submitted.as_json(), "result": json_value(record.result), "error": error}
+    return {**submitted.as_json(), "result": record.result, "error": error}
