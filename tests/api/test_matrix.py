@@ -146,7 +146,7 @@ async def ask(api: Api, case: tuple[str, str], key: str, job_id: str) -> httpx2.
 async def make_job(api: Api, case: tuple[str, str], tenant: str) -> str:
     if case in DEAD:
         return await api.dead(tenant=tenant)
-    return await api.submit(tenant=tenant, **({"run_in": 500.0} if case == LATER else {}))
+    return await api.submit(tenant=tenant, run_in=500.0 if case == LATER else None)
 
 
 async def test_the_table_has_every_endpoint(api: Api) -> None:

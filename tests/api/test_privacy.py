@@ -82,7 +82,7 @@ async def test_a_page_is_bounded_in_bytes(any_api: Api, monkeypatch: pytest.Monk
 
 @pytest.mark.parametrize("scope", ["forever", "window"])
 async def test_a_key_outlives_the_record_of_its_job(any_api: Api, scope: str) -> None:
-    keyed = {"type": "mail", "payload": {"to": "ann"}, "tenant": "acme", "idempotency_key": "k"}
+    keyed: dict[str, Any] = {"type": "mail", "payload": {"to": "ann"}, "tenant": "acme", "idempotency_key": "k"}
     keyed |= {"idempotency_scope": scope} | ({"idempotency_window": 600.0} if scope == "window" else {})
     first = await any_api.dead(**{name: value for name, value in keyed.items() if name not in ("type", "payload")})
     assert (await any_api.call("DELETE", f"/v1/jobs/{first}")).status_code == 204

@@ -41,7 +41,7 @@ HOSTILE = " ".join(
     ]
 )
 HOSTILE_URL = "https://hooks.example.org/?\"><img/src=x/onerror=alert(1)><script>alert(2)</script>'-alert(3)-'"
-SETTINGS: dict[str, dict[str, object]] = {
+SETTINGS: dict[str, dict[str, Any]] = {
     "tenant/hostile": {"tier": "pro"},
     "pool/hostile": {"wait": 5.0},
     "limit/type:hostile": {"concurrent": 5},
@@ -79,7 +79,8 @@ def places(site: Site) -> Iterator[list[str]]:
     }
     site.post("/v1/schedules", schedule)
     for path, value in SETTINGS.items():
-        site.set(*path.split("/"), HOSTILE, **value)
+        kind, name = path.split("/")
+        site.set(kind, name, HOSTILE, **value)
     site.post("/v1/callbacks", {"name": "hostile", "url": HOSTILE_URL, "reason": HOSTILE})
     tell_of_hostile(site)
     later = site.submit("echo", text=HOSTILE, run_at="2099-01-01T00:00:00Z")
