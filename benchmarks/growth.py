@@ -13,8 +13,7 @@ from fairlead.bench.app import calls
 from fairlead.bench.drain import BATCH
 from fairlead.bench.report import Report, describe
 from fairlead.bench.scratch import Scratch
-from fairlead.operate.backpressure import set_depth
-from fairlead.operate.limits import set_limit
+from tests.support.settings import set_depth, set_limit
 
 CLOSED = "closed"
 PAYLOAD = 64

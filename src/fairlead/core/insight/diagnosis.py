@@ -65,6 +65,7 @@ BEHIND = 5.0  # seconds that a due job may wait to become ready
 LATELY = 600.0  # seconds for which a lost worker is worth a word
 MOST_TOPICS = 6
 MOST_NAMES = 3
+MOST_ALIKE = 5  # alerts of one code that are told one by one; the others are one alert together
 
 CLOSED_BEFORE = "What is said above may be why."
 UNEXPLAINED = "The type may be unknown to the workers that run, or limited; the page of a job says why it waits."
@@ -161,13 +162,32 @@ def verdict(look: Look) -> Health:
         *_lost(look.lost),
         *_deaths(look.samples),
     ]
-    found.sort(key=lambda item: item.level is not Level.PROBLEM)
+    found = _grouped(sorted(found, key=lambda item: item.level is not Level.PROBLEM))
     if not found:
         return Health(Level.OK, _all_well(look), ())
     first, others = found[0], found[1:]
     hints = (first.hint, *(f"{item.sentence} {item.hint}" for item in others))
     topics = dict.fromkeys(topic for item in found for topic in item.topics)
     return Health(first.level, first.sentence, hints, tuple(topics)[:MOST_TOPICS], tuple(found))
+
+
+def _grouped(alerts: Sequence[Alert]) -> list[Alert]:
+    """The first alerts of each code, and one for all others of that code, so that nobody can flood the list."""
+    found: list[Alert] = []
+    by_code: dict[str, list[Alert]] = {}
+    for alert in alerts:
+        alike = by_code.setdefault(alert.code, [])
+        alike.append(alert)
+        if len(alike) <= MOST_ALIKE:
+            found.append(alert)
+    for code, alike in by_code.items():
+        if len(alike) > MOST_ALIKE:
+            rest = alike[MOST_ALIKE:]
+            names = ", ".join(alert.about for alert in rest[:MOST_NAMES])
+            sentence = f"And {len(rest):,} more like it ({code}): {names}{', …' if len(rest) > MOST_NAMES else '.'}"
+            place = max(index for index, alert in enumerate(found) if alert.code == code) + 1
+            found.insert(place, Alert(rest[0].level, code, sentence, rest[0].hint, rest[0].topics[:1]))
+    return found
 
 
 def _all_well(look: Look) -> str:
@@ -289,6 +309,6 @@ def _deaths(samples: Sequence[Sample]) -> Iterable[Alert]:
             Level.WARNING,
             "DEAD_LETTERS_GROW",
             f"Dead letters grow: {died:,} jobs died within {words(RECENT)}.",
-            "Look what they died of: fairlead dlq groups.",
+            "Look what they died of: fairlead jobs groups.",
             (FAILURES,),
         )

@@ -59,7 +59,7 @@ def cancel_error(request: CancelRequest) -> ErrorInfo:
 def why_not(job: JobRecord) -> IllegalMove:
     """What is said about a job that cannot be cancelled any more."""
     advice = {
-        State.DEAD: "it waits for nobody but an operator; use `fairlead dlq cancel` to close it",
+        State.DEAD: "it waits for nobody but an operator; use `fairlead jobs cancel` to close it",
         State.CANCELLED: "there is nothing left to cancel",
     }.get(job.state, "it has ended, and what has ended cannot be cancelled")
     return IllegalMove(f"job {job.id} is {job.state}: {advice}")

@@ -24,6 +24,7 @@ from fairlead.errors import ConfigError
 BREAKER = "breaker"  # the kind of the control
 DOUBLINGS = 10
 MOST_PROBES = 1_000
+RAMP_RUNS = 10  # runs of a ramp below which a share of failures means nothing
 _DURATIONS = ("window", "cooldown", "longest_cooldown", "patience", "ramp")
 
 
@@ -186,7 +187,7 @@ def describe(name: str, breaker: Tripped, now: float) -> str:
     if not is_shut(breaker, now):
         return f"{subject}; only a few probes may start"
     if breaker.until is None:
-        return f"{subject}; it stays so until `fairlead breakers close {name}`"
+        return f"{subject}; it stays so until `fairlead settings remove breaker {name}`"
     return f"{subject}; next try in {words(max(0.0, breaker.until - now))}"
 
 
@@ -211,9 +212,10 @@ def _judge_probes(known: Tripped, now: float) -> Tripped:
 
 
 def _judge_ramp(known: Tripped, now: float) -> Tripped:
-    """So many failures as there are probes are enough to judge by."""
-    total = known.good + known.bad
-    if known.bad >= known.policy.probes and known.bad >= known.policy.threshold * total:
+    """The share of failures decides, once there are enough runs to judge by."""
+    total, policy = known.good + known.bad, known.policy
+    enough = min(policy.minimum, max(policy.probes, RAMP_RUNS))
+    if total >= enough and known.bad >= policy.threshold * total:
         return _opened_again(known, f"{known.bad} of {total} runs failed while it ramped up", now)
     return known
 

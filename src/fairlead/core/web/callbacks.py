@@ -207,7 +207,7 @@ def delivery_job(
 
 def delivery_lane(endpoint: Endpoint, tenant: str) -> Lane:
     """The lane of a tenant's deliveries to an endpoint: one each, so that limits can be set for each of them."""
-    mark = marks([(TYPE, f"{endpoint.owner}/{endpoint.name}")], ())
+    mark = marks([(TYPE, f"{endpoint.owner}:{endpoint.name}")], ())
     return Lane(endpoint.pool, tenant, TYPE, Priority.DEFAULT, VERSION, mark)
 
 
