@@ -23,6 +23,7 @@ class ModelJob:
     lease: str | None = None
     cancelled: bool = False
     finished_at: float | None = None
+    ended: Hold | None = None
     replays: int = 0
     attempts: list[tuple[int, str]] = field(default_factory=list)
 
@@ -107,9 +108,23 @@ class ModelStore:
             job.fence, job.attempt = job.fence + 1, job.attempt + 1
         return [job.new.id for job in ready[:most]]
 
+    def claim_limited(self, lane: Lane, most: int, lease: Lease, bound: int) -> list[str]:
+        """The same where no more than `bound` jobs of the lane's tenant may run at once."""
+        running = sum(job.new.lane.tenant == lane.tenant for job in self.in_state(State.RUNNING))
+        return self.claim(lane, max(0, min(most, bound - running)), lease)
+
     def settle(self, settlements: Iterable[Settlement], expired_only: bool = False) -> set[str]:
-        """The ids of those that hold."""
-        return {item.id for item in settlements if self._settle(item, expired_only)}
+        """The ids of those that hold, and of successes that were settled under the same hold before."""
+        return {item.id for item in settlements if self._settle(item, expired_only) or self.has_succeeded(item)}
+
+    def has_succeeded(self, settlement: Settlement) -> bool:
+        """Whether this very success is in the history already; an answer that was lost is given again."""
+        job = self.jobs.get(settlement.id)
+        return (
+            job is not None
+            and settlement.state is job.state is State.SUCCEEDED
+            and job.ended == settlement.hold._replace(cancelled=False)
+        )
 
     def _settle(self, settlement: Settlement, expired_only: bool) -> bool:
         job = self.jobs.get(settlement.id)
@@ -117,6 +132,7 @@ class ModelStore:
             return False
         if settlement.recorded:
             job.attempts.append((job.fence, settlement.ending.value))
+        job.ended = job.hold._replace(cancelled=False)
         job.state, job.attempt, job.crashes = settlement.state, settlement.attempt, settlement.crashes
         job.owner = job.lease = None
         job.cancelled = False

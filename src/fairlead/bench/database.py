@@ -2,6 +2,7 @@
 
 import time
 from array import array
+from functools import cache
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -9,7 +10,7 @@ import apsw
 import psycopg
 
 from fairlead.stores.postgres.connection import conninfo, query
-from fairlead.stores.sql import named, pyformat, queries
+from fairlead.stores.sql import pyformat
 from fairlead.stores.sqlite.address import parse
 from fairlead.stores.sqlite.connection import connect
 
@@ -23,8 +24,16 @@ def binary(statement: str) -> str:
     return pyformat(statement).replace(")s", ")b")
 
 
-postgres_query = queries(FOLDER / "postgres", binary)
-sqlite_query = queries(FOLDER / "sqlite", named)
+@cache
+def postgres_query(name: str) -> str:
+    """The text of a statement for PostgreSQL."""
+    return binary((FOLDER / "postgres" / f"{name}.sql").read_text(encoding="utf-8").strip())
+
+
+@cache
+def sqlite_query(name: str) -> str:
+    """The text of a statement for SQLite."""
+    return (FOLDER / "sqlite" / f"{name}.sql").read_text(encoding="utf-8").strip()
 
 
 class Database(Protocol):
@@ -45,7 +54,7 @@ class PostgresDatabase:
 
     def __init__(self, url: str) -> None:
         self.connection = psycopg.connect(conninfo(url), autocommit=True)
-        self.connection.execute(query("no_jit"))  # as the connections of the store are
+        self.connection.execute(query("settle_session"))  # as the connections of the store are
 
     def rows(self, name: str, **parameters: Any) -> Rows:
         """Run a statement in a transaction of its own; returns its rows."""

@@ -21,6 +21,7 @@ from fairlead.handlers.options import Options, new_jobs
 from fairlead.handlers.spec import HandlerSpec
 from fairlead.stores import rows
 from fairlead.stores.enqueue import job_row
+from fairlead.stores.settling import settlement_row, split_succeeded
 from fairlead.worker.runner import Runner
 
 BATCH = 1000
@@ -83,18 +84,17 @@ def _claim_steps(mix: Mix) -> list[Step]:
 def _settle_steps(mix: Mix) -> list[Step]:
     claims = _claims(_app(), mix)
     settlements = succeed(claims, repeat(None))
-    settlement_rows = [rows.settlement_row(settlement) for settlement in settlements]
+    settlement_rows = [settlement_row(settlement) for settlement in settlements]
     return [
         ("settle", "decide", lambda: succeed(claims, repeat(None))),
         ("settle", "sort out successes", lambda: _sort_out(settlements)),
-        ("settle", "failure to row", lambda: [rows.settlement_row(settlement) for settlement in settlements]),
+        ("settle", "failure to row", lambda: [settlement_row(settlement) for settlement in settlements]),
         ("settle", "rows to JSON", lambda: to_json(settlement_rows)),
     ]
 
 
 def _sort_out(settlements: list[Settlement]) -> None:
-    for found in rows.split_succeeded(settlements)[0]:
-        assert found.are_alike
+    assert not split_succeeded(settlements)[1]
 
 
 def _app() -> BenchApp:
@@ -107,7 +107,7 @@ def _jobs(app: BenchApp, mix: Mix) -> list[NewJob]:
 
 def _claimed_rows(app: BenchApp, mix: Mix) -> list[tuple[Any, ...]]:
     jobs, now = _jobs(app, mix), time.time()
-    return [(job.id, job.lane.id, job.payload, 1, 0, 1, now, 0.1, None, None, None, None) for job in jobs]
+    return [(job.id, job.lane.id, job.payload, 1, 0, 1, now, 0.1, None, None, None) for job in jobs]
 
 
 def _claims(app: BenchApp, mix: Mix) -> list[Claim]:

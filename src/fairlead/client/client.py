@@ -19,9 +19,8 @@ from fairlead.config import Settings
 from fairlead.control.outlook import explain_job
 from fairlead.core.admission import with_shed
 from fairlead.core.explain import Explanation
-from fairlead.core.ids import is_id, make_ids
-from fairlead.core.model import AttemptRecord, Enqueued, JobFilter, JobRecord, Lane, NewJob, Page
-from fairlead.core.plain import PlainBatch
+from fairlead.core.ids import is_id
+from fairlead.core.model import AttemptRecord, Enqueued, JobFilter, JobRecord, NewJob, Page
 from fairlead.core.states import FINAL
 from fairlead.core.timeline import Moment, timeline
 from fairlead.core.unique import check_key
@@ -98,16 +97,6 @@ class Client:
         batches = (make(payloads[start : start + BATCH]) for start in range(0, len(payloads), BATCH))
         async with aclosing(self._gatherer.submit_batches(batches)) as stored:
             async for batch in stored:
-                yield batch
-
-    async def submit_plain(
-        self, lane: Lane, payloads: Sequence[str], clock: Callable[[], float]
-    ) -> AsyncGenerator[PlainBatch]:
-        """The same for jobs that nothing is special about, while `is_quiet`."""
-        some = (payloads[start : start + BATCH] for start in range(0, len(payloads), BATCH))
-        batches = (PlainBatch(lane, make_ids(len(own), clock()), own) for own in some)
-        async with aclosing(self._gatherer.submit_plain(batches)) as stored:
-            async for batch, _ in stored:
                 yield batch
 
     def is_quiet(self) -> bool:

@@ -18,7 +18,6 @@ from typing import Any, TypeVar
 
 from fairlead.client.wakeups import Waker
 from fairlead.core.model import Enqueued, NewJob
-from fairlead.core.plain import PlainBatch
 from fairlead.core.states import READY, SCHEDULED
 from fairlead.errors import FairleadError, StoreUnavailable
 from fairlead.ports.store import SCHEDULED_HINT, Store
@@ -57,6 +56,8 @@ class Gatherer:
 
     async def submit(self, jobs: Sequence[NewJob]) -> list[Enqueued]:
         """Store the jobs; returns when they are durable."""
+        if any(job.unique for job in jobs):  # whose key somebody may hold for a while: nobody else waits for that
+            return await self._store_and_wake(jobs)
         if not self._sending:
             return await self._submit_alone(jobs)
         future: asyncio.Future[list[Enqueued]] = asyncio.get_running_loop().create_future()
@@ -73,10 +74,6 @@ class Gatherer:
     def submit_batches(self, batches: Iterable[list[NewJob]]) -> AsyncGenerator[Stored]:
         """Store batches in order."""
         return _in_order(batches, self._store_and_wake, lambda jobs: all(job.is_plain for job in jobs))
-
-    def submit_plain(self, batches: Iterable[PlainBatch]) -> AsyncGenerator[tuple[PlainBatch, None]]:
-        """Store batches of jobs that nothing is special about, in order."""
-        return _in_order(batches, self._store_plain, lambda batch: True)
 
     async def close(self) -> None:
         """Wait for what is on its way."""
@@ -127,18 +124,6 @@ class Gatherer:
         answers = await store_patiently(self._store, jobs, due, tried_until)
         self._waker.wake(wanted - due)
         return answers
-
-    async def _store_plain(self, batch: PlainBatch) -> None:
-        """The same for jobs that nothing is special about."""
-        wanted, give_up = frozenset({batch.lane.pool}), time.monotonic() + PATIENCE
-        due = self._waker.due(wanted)
-        try:
-            await self._store.enqueue_plain(batch, due)
-        except StoreUnavailable:
-            if time.monotonic() > give_up:
-                raise
-            await store_patiently(self._store, batch.jobs(), due, give_up)
-        self._waker.wake(wanted - due)
 
     def _next_batch(self) -> list[_Waiting]:
         most = max(FEW, -(-(self._under_way + len(self._waiting)) // self._abreast))

@@ -125,11 +125,6 @@ class Handler(Generic[P, Result]):
         payloads = dump_calls(self.spec, calls, self._submitter.settings)
         clock, own = self._submitter.clock, self._submitter.client
         submitted: list[Job] = []
-        if shared.is_plain and not self.spec.marks.is_keyed and client.is_quiet():
-            async with aclosing(client.submit_plain(shared.lane, payloads, clock)) as plain:
-                async for batch in plain:
-                    submitted += [Job(own, batch.lane, job_id) for job_id in batch.ids]
-            return submitted
         made = client.submit_payloads(payloads, lambda some: make_jobs(self.spec, some, shared, clock()))
         async with aclosing(made) as stored:
             async for jobs, answers in stored:

@@ -62,13 +62,13 @@ def succeed(claims: Sequence[Claim], results: Iterable[str | None]) -> list[Sett
     states.require(states.RUNNING, states.SUCCEEDED)
     if not claims:
         return []
-    ids, _, _, attempts, crashes, fences, _, _, _, _, options, leases, cancels, places = zip(*claims, strict=True)
+    ids, _, _, attempts, crashes, fences, _, _, _, _, options, leases, cancels = zip(*claims, strict=True)
     alike = all(map(_are_alike, (fences, leases, cancels)))  # the jobs of one claim mostly share their hold
     holds = repeat(claims[0].hold) if alike else [job.hold for job in claims]
     calls_back = repeat(False) if options.count(None) == len(options) else map(_calls_back, options)
     each = zip(
         ids, holds, repeat(states.SUCCEEDED), attempts, crashes, repeat(SUCCEEDED), repeat(0.0), results, repeat(None),
-        calls_back, places, repeat(None),
+        calls_back, repeat(None),
     )  # fmt: skip
     return list(map(_new, repeat(Settlement), each))
 
@@ -173,7 +173,6 @@ def _settlement(job: Claim | Held, outcome: Outcome, state: State) -> Settlement
         error = _marked(error)
     return Settlement(
         job.id, job.hold, state, job.attempt, job.crashes, ending, 0.0, result, error, _calls_back(job.options),
-        job.place,
     )  # fmt: skip
 
 

@@ -93,7 +93,6 @@ from fairlead.core.model import (
     WorkerInfo,
     WorkerRecord,
 )
-from fairlead.core.plain import PlainBatch
 from fairlead.core.promotion import Due, DueLane
 from fairlead.core.replay import Amendment, DeadHold, Revival, Revived
 from fairlead.core.schedule import DueSchedule, FirePlan, FireRecord, Schedule, ScheduleWrite
@@ -156,9 +155,6 @@ class Store(BlockingStore, ShareStore, LimitedStore, ServerRecords, ViewStore, C
 
     async def enqueue(self, jobs: Sequence[NewJob], again: bool = False, wake: Collection[str] = ()) -> list[Enqueued]:
         """Store the jobs in one transaction, with hints that leave with its commit; answers in the same order."""
-
-    async def enqueue_plain(self, batch: PlainBatch, wake: Collection[str] = ()) -> None:
-        """The same for many jobs that nothing is special about; those that are there already stay as they are."""
 
     def enqueue_within(self, connection: Any, jobs: Sequence[NewJob], door: "Door | None" = None) -> Any:
         """Store the jobs in the caller's own open transaction: answers, or an awaitable of them if it is async."""

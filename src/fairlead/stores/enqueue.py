@@ -5,17 +5,22 @@ caller's, blocking or not, so that a job enqueued in the caller's transaction go
 
 A key is reserved by inserting it. Where that conflicts, the holder is read by a later statement, which sees what was
 committed meanwhile, and is replaced only by a compare-and-swap on the job id just read: two takers cannot both win.
+
+A key belongs to a tenant and a type, and keeps its job while that is live, whatever its scope. A later submission with
+a stronger scope makes the key that strong.
 """
 
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from fairlead.core.model import Enqueued, NewJob, Unique
-from fairlead.core.unique import answers, split_repeats
+from fairlead.core.model import Enqueued, NewJob, Scope, Unique
+from fairlead.core.unique import answers, name_of, split_repeats
 from fairlead.errors import StoreUnavailable
 from fairlead.ports.database import Run, RunEach, Script
 
 ROUNDS = 5
+LOCK_PATIENCE = "100ms"
+STRENGTH = {Scope.ACTIVE: 0, Scope.WINDOW: 1, Scope.FOREVER: 2}
 
 
 def enqueue_script(jobs: Sequence[NewJob], again: bool = False) -> Script[list[Enqueued]]:
@@ -46,6 +51,23 @@ def job_row(job: NewJob) -> dict[str, Any]:
     }
 
 
+def brief_script(script: Script[list[Enqueued]]) -> Script[list[Enqueued]]:
+    """The script, which waits for no lock for long."""
+    yield Run("set_lock_timeout", {"patience": LOCK_PATIENCE})
+    return (yield from script)
+
+
+def key_is_held(jobs: Sequence[NewJob]) -> str:
+    """Why a submission with keys was not stored."""
+    keys = sorted({job.unique.key for job in jobs if job.unique})
+    some = ", ".join(map(repr, keys[:3])) + (", ..." if len(keys) > 3 else "")
+    return (
+        f"an idempotency key of this submission ({some}) is held by a transaction that has not ended: somebody "
+        "submitted with it in a transaction of their own and has not committed; nothing was stored: submit "
+        "again when it has"
+    )
+
+
 def waking(script: Script[list[Enqueued]], pools: Iterable[str]) -> Script[list[Enqueued]]:
     """The script, and hints that leave with its commit."""
     answers = yield from script
@@ -57,29 +79,33 @@ def waking(script: Script[list[Enqueued]], pools: Iterable[str]) -> Script[list[
 def claim_keys(keyed: Sequence[NewJob]) -> Script[dict[str, str]]:
     """Make the jobs the holders of their keys; returns the holder of each key that stays with an earlier job."""
     existing: dict[str, str] = {}
-    waiting = {(job.lane.tenant, job.unique.key): job for job in keyed if job.unique}
+    waiting = {name_of(job): job for job in keyed if job.unique}
     for _ in range(ROUNDS):
         if not waiting:
             return existing
         for row in (yield RunEach("reserve_keys", [_key_row(job) for job in waiting.values()])):
-            del waiting[row[0], row[1]]
+            del waiting[row[0], row[1], row[2]]
         if not waiting:
             return existing
-        free = []
-        for tenant, key, holder, is_free in (
-            yield RunEach("read_keys", [{"tenant": tenant, "key": key} for tenant, key in waiting])
-        ):
-            job = waiting[tenant, key]
+        free, stronger = [], []
+        names = [{"tenant": tenant, "type": type_, "key": key} for tenant, type_, key in waiting]
+        for *name, holder, scope, is_free in (yield RunEach("read_keys", names)):
+            job = waiting[name[0], name[1], name[2]]
+            seen = {**_key_row(job), "seen": holder}
             if holder == job.id:
-                del waiting[tenant, key]
+                del waiting[name_of(job)]
             elif is_free:
-                free.append({**_key_row(job), "seen": holder})
+                free.append(seen)
             else:
                 existing[job.id] = holder
-                del waiting[tenant, key]
+                del waiting[name_of(job)]
+                if job.unique and STRENGTH[job.unique.scope] > STRENGTH[Scope(scope)]:
+                    stronger.append(seen)
+        if stronger:
+            yield RunEach("strengthen_keys", stronger)
         if free:
             for row in (yield RunEach("take_over_keys", free)):
-                del waiting[row[0], row[1]]
+                del waiting[row[0], row[1], row[2]]
     raise StoreUnavailable(
         f"{len(waiting)} idempotency keys changed hands {ROUNDS} times while this submission tried to take them; "
         "nothing was stored: submit again"
@@ -91,6 +117,7 @@ def _key_row(job: NewJob) -> dict[str, Any]:
     assert isinstance(unique, Unique)
     return {
         "tenant": job.lane.tenant,
+        "type": job.lane.type,
         "key": unique.key,
         "job_id": job.id,
         "scope": unique.scope.value,

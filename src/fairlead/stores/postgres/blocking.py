@@ -8,10 +8,11 @@ A signal handler may raise anywhere in a caller's own thread. Nothing is held th
 connection that is in use belongs to its user alone, and one that does not come back is replaced.
 """
 
+import json
 import threading
 import time
 import weakref
-from collections.abc import Generator, Mapping
+from collections.abc import Generator, Iterable, Mapping
 from contextlib import suppress
 from typing import Any
 
@@ -19,8 +20,12 @@ import psycopg
 from psycopg import errors as pg
 from psycopg.pq import TransactionStatus
 
+from fairlead.core.model import Lane
 from fairlead.errors import StoreUnavailable
-from fairlead.stores.postgres.connection import DEADLINE, conninfo, explain, is_direct_blocking, query
+from fairlead.ports.database import RunEach, Statement
+from fairlead.stores.lanes import ensure_lanes
+from fairlead.stores.postgres.connection import DEADLINE, conninfo, explain, is_direct_blocking, query, translating
+from fairlead.stores.within import drive
 
 IDLE = 60.0  # seconds without use, after which the connection is closed
 LOOK = 5.0  # seconds between two looks whether it is used
@@ -116,11 +121,58 @@ class OwnThread:
     def _opened(self) -> "weakref.ref[Punctual]":
         connection = Punctual.connect(self._conninfo, autocommit=True)
         if is_direct_blocking(connection):
-            connection.execute(query("no_jit").encode())
+            connection.execute(query("settle_session").encode())
         self._used_at = time.monotonic()
         self._known = weakref.ref(connection)
         self._free.append(connection)
         return self._known
+
+
+class LaneWriter:
+    """Writes lanes for submissions in somebody else's transaction, on a connection of its own, and commits at once.
+
+    A lane that was written in the caller's transaction would be locked until that ends: every other submission to it
+    would wait, and two transactions could wait for each other.
+    """
+
+    def __init__(self, conninfo: str) -> None:
+        self._conninfo = conninfo
+        self._connection: Punctual | None = None
+        self._one_at_a_time = threading.Lock()
+
+    def write(self, lanes: Iterable[Lane]) -> None:
+        """Make sure that these lanes are there, and that none of them is removed as idle."""
+        with self._one_at_a_time, translating():
+            try:
+                connection = self._connection = self._connection or self._connect()
+                with connection.transaction():
+                    drive(ensure_lanes(lanes), lambda statement: _perform(connection, statement))
+            except (psycopg.Error, _Late) as error:
+                self._forget()
+                if isinstance(error, _Late):
+                    raise explain(TimeoutError()) from None
+                raise
+
+    def close(self) -> None:
+        """Close the connection; the next write opens another."""
+        with self._one_at_a_time:
+            self._forget()
+
+    def _connect(self) -> Punctual:
+        connection = Punctual.connect(self._conninfo, autocommit=True)
+        is_direct_blocking(connection)
+        return connection
+
+    def _forget(self) -> None:
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+
+
+def _perform(connection: Punctual, statement: Statement) -> list[Any]:
+    assert isinstance(statement, RunEach)
+    cursor = connection.execute(query(statement.query).encode(), {"rows": json.dumps(statement.rows)})
+    return cursor.fetchall() if cursor.description else []
 
 
 def _is_open(connection: "weakref.ref[Punctual] | None") -> bool:

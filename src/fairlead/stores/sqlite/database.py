@@ -21,7 +21,7 @@ from fairlead.stores.sqlite.connection import LARGEST_WAL, connect, translating,
 from fairlead.stores.sqlite.lines import Line
 from fairlead.stores.sqlite.openfiles import enter, leave
 from fairlead.stores.sqlite.statistics import forget_statistics
-from fairlead.stores.sqlite.transactions import Afterwards, Transactions
+from fairlead.stores.sqlite.transactions import Transactions
 
 GROUP = 100
 CHECK_INTERVAL = 5.0
@@ -64,7 +64,7 @@ class Database:
         if self._writer is not None and self._pid == os.getpid():
             self._end()
 
-    async def run(self, work: Callable[[apsw.Connection, float], Value | Afterwards[Value]]) -> Value:
+    async def run(self, work: Callable[[apsw.Connection, float], Value]) -> Value:
         """The work's result, after its transaction has been committed."""
         answer: asyncio.Future[Value] = asyncio.get_running_loop().create_future()
         self._writing().submit(work, answer)

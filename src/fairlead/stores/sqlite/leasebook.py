@@ -1,5 +1,6 @@
 """Lease renewal on SQLite: a connection that nothing else uses, or the only one of a database in memory."""
 
+import json
 import time
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -34,9 +35,10 @@ class SqliteLeaseBook:
             self._is_open = False
 
     def _run(self, name: str, worker_ids: Sequence[str], **parameters: Any) -> list[Any]:
+        rows = json.dumps([{"id": worker_id} for worker_id in worker_ids])
+
         def work(connection: apsw.Connection, now: float) -> list[Any]:
-            batch = [{"id": worker_id, "now": now, **parameters} for worker_id in worker_ids]
-            return list(connection.executemany(query(name), batch))
+            return list(connection.execute(query(name), {"now": now, "rows": rows, **parameters}))
 
         if not self._is_open:
             self._database.open()
