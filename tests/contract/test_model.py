@@ -35,6 +35,7 @@ from fairlead.core.model import (
 )
 from fairlead.core.replay import Revival, revive
 from fairlead.core.states import PENDING, State
+from fairlead.core.unique import name_of
 from tests.contract.making import LANE, ended, keyed_job, new_job, new_lease, same_worker, worker_info
 from tests.contract.model import ModelStore
 from tests.contract.world import World, open_world
@@ -49,7 +50,12 @@ SETTINGS = settings(
     print_blob=True,
     suppress_health_check=list(HealthCheck),
 )
-LANES = [LANE, LANE._replace(tenant="globex"), LANE._replace(priority=Priority.HIGH, pool="slow")]
+LANES = [
+    LANE,
+    LANE._replace(tenant="globex"),
+    LANE._replace(type="text"),
+    LANE._replace(priority=Priority.HIGH, pool="slow"),
+]
 LIMIT = 1000
 DAY = 86400.0
 RETENTION = 50.0
@@ -109,7 +115,7 @@ class StoreMachine(RuleBasedStateMachine):
     @rule(data=data)
     def enqueue_again(self, data: Any) -> None:
         chosen = data.draw(st.lists(st.sampled_from(self.submitted), max_size=3, unique_by=lambda job: job.id))
-        first_of_key = {(job.lane.tenant, job.unique.key if job.unique else job.id): job for job in chosen}
+        first_of_key = {name_of(job): job for job in chosen}
         jobs = [job for job in first_of_key.values() if job.id not in self.model.pruned]
         assert self.wait(self.store.enqueue(jobs, again=True)) == self.model.enqueue(jobs)
 
@@ -267,8 +273,9 @@ class StoreMachine(RuleBasedStateMachine):
 
     @rule()
     def prune(self) -> None:
+        """One type is kept for less than the others."""
         removed = self.wait(self.store.prune({LANE.type: RETENTION}, DAY, LIMIT))
-        assert removed == self.model.prune(RETENTION)
+        assert removed == self.model.prune({LANE.type: RETENTION}, DAY)
 
     @invariant()
     def all_jobs_are_as_in_the_model(self) -> None:

@@ -6,8 +6,7 @@ caller's, blocking or not, so that a job enqueued in the caller's transaction go
 A key is reserved by inserting it. Where that conflicts, the holder is read by a later statement, which sees what was
 committed meanwhile, and is replaced only by a compare-and-swap on the job id just read: two takers cannot both win.
 
-A key belongs to a tenant and a type, and keeps its job while that is live, whatever its scope. A later submission with
-a stronger scope makes the key that strong.
+A key belongs to a tenant and a type. A later submission with a stronger scope makes the key that strong.
 """
 
 from collections.abc import Iterable, Sequence
@@ -20,13 +19,15 @@ from fairlead.ports.database import Run, RunEach, Script
 
 ROUNDS = 5
 LOCK_PATIENCE = "100ms"
-STRENGTH = {Scope.ACTIVE: 0, Scope.WINDOW: 1, Scope.FOREVER: 2}
+FOREVER = 1000 * 365.25 * 86400.0  # seconds that a key is kept for good
 
 
 def enqueue_script(jobs: Sequence[NewJob], again: bool = False) -> Script[list[Enqueued]]:
     """Store the jobs whose key is free; the result says what each submission became."""
     kept, stands_for = split_repeats(jobs)
     existing = yield from claim_keys([job for job in kept if job.unique])
+    if stronger := _stronger_repeats(jobs, stands_for, existing):
+        yield RunEach("strengthen_keys", stronger)
     fresh = [job for job in kept if job.id not in existing]
     if fresh:
         yield RunEach("insert_jobs", [job_row(job) for job in fresh])
@@ -89,7 +90,7 @@ def claim_keys(keyed: Sequence[NewJob]) -> Script[dict[str, str]]:
             return existing
         free, stronger = [], []
         names = [{"tenant": tenant, "type": type_, "key": key} for tenant, type_, key in waiting]
-        for *name, holder, scope, is_free in (yield RunEach("read_keys", names)):
+        for *name, holder, kept_for, is_free in (yield RunEach("read_keys", names)):
             job = waiting[name[0], name[1], name[2]]
             seen = {**_key_row(job), "seen": holder}
             if holder == job.id:
@@ -99,7 +100,7 @@ def claim_keys(keyed: Sequence[NewJob]) -> Script[dict[str, str]]:
             else:
                 existing[job.id] = holder
                 del waiting[name_of(job)]
-                if job.unique and STRENGTH[job.unique.scope] > STRENGTH[Scope(scope)]:
+                if _is_stronger(job, kept_for):
                     stronger.append(seen)
         if stronger:
             yield RunEach("strengthen_keys", stronger)
@@ -112,6 +113,18 @@ def claim_keys(keyed: Sequence[NewJob]) -> Script[dict[str, str]]:
     )
 
 
+def _stronger_repeats(
+    jobs: Sequence[NewJob], stands_for: dict[str, str], existing: dict[str, str]
+) -> list[dict[str, Any]]:
+    """Repeats of a key within a batch whose scope is stronger than that of the first."""
+    first = {job.id: _key_row(job)["kept_for"] for job in jobs if job.id in stands_for.values()}
+    return [
+        {**_key_row(job), "seen": existing.get(stands_for[job.id], stands_for[job.id])}
+        for job in jobs
+        if job.id in stands_for and _is_stronger(job, first[stands_for[job.id]])
+    ]
+
+
 def _key_row(job: NewJob) -> dict[str, Any]:
     unique = job.unique
     assert isinstance(unique, Unique)
@@ -120,6 +133,14 @@ def _key_row(job: NewJob) -> dict[str, Any]:
         "type": job.lane.type,
         "key": unique.key,
         "job_id": job.id,
-        "scope": unique.scope.value,
-        "expires_in": unique.window,
+        "while_live": unique.scope is Scope.ACTIVE,
+        "kept_for": FOREVER if unique.scope is Scope.FOREVER else unique.window,
     }
+
+
+def _is_stronger(job: NewJob, kept_for: float | None) -> bool:
+    """Whether a submission asks for more than the key's holder: first `active`, then `window`, then `forever`."""
+    scope = job.unique.scope if job.unique else Scope.ACTIVE
+    if scope is Scope.WINDOW:
+        return kept_for is None
+    return scope is Scope.FOREVER and (kept_for is None or kept_for < FOREVER / 2)

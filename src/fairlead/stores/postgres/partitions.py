@@ -115,13 +115,19 @@ async def _drop(connection: psycopg.AsyncConnection[Any], table: str, name: str,
             await connection.execute("SET LOCAL lock_timeout = '2s'")
             for step in STEPS[table]:
                 await connection.execute(sql.SQL(query(step)).format(**parts), {"types": longer})
-            count = sql.SQL(query("count_partition")).format(**parts)
-            cursor = await connection.execute(count, {"name": name, "types": longer, "whole": longer == "[]"})
-            row = await cursor.fetchone()
+            removed = await _count(connection, name, longer) if table == "job_history" else 0
             await connection.execute(sql.SQL(query("drop_partition")).format(**parts))
     except (pg.UndefinedTable, pg.LockNotAvailable):
         return 0
-    return int(row[0]) if row and table == "job_history" else 0
+    return removed
+
+
+async def _count(connection: psycopg.AsyncConnection[Any], name: str, longer: str) -> int:
+    """How many jobs go with a partition."""
+    count = sql.SQL(query("count_partition")).format(partition=sql.Identifier(name))
+    cursor = await connection.execute(count, {"name": name, "types": longer, "whole": longer == "[]"})
+    ((jobs,),) = await cursor.fetchall()
+    return int(jobs)
 
 
 async def _rows(connection: psycopg.AsyncConnection[Any], name: str) -> list[Any]:

@@ -27,7 +27,7 @@ order by found.jobs desc, found.last_at desc, found.sample desc
 
 -- name: dead_trend
 select
-    job.fingerprint, lane.type, floor(date_part('epoch', now() - job.finished_at) / :width::float8)::int as ago, count(*)
+    job.fingerprint, lane.type, cast(floor(date_part('epoch', now() - job.finished_at) / :width::float8) as integer) as ago, count(*)
 from job_history as job join lane on lane.id = job.lane
 where job.shard = :shard and job.state = 'dead'
     and (:key::text is null or job.unique_key = :key)

@@ -1,24 +1,20 @@
 -- name: reserve_keys
-insert into idempotency (tenant, type, key, shard, job_id, scope, expires_at)
-select r.tenant, r.type, r.key, :shard, r.job_id, r.scope, now() + r.expires_in * interval '1 second'
+insert into idempotency (tenant, type, key, shard, job_id, while_live, kept_until)
+select r.tenant, r.type, r.key, :shard, r.job_id, r.while_live, now() + r.kept_for * interval '1 second'
 from json_to_recordset(:rows::json)
-    as r(tenant text, type text, key text, job_id uuid, scope text, expires_in float8)
+    as r(tenant text, type text, key text, job_id uuid, while_live boolean, kept_for float8)
 where true
 order by r.tenant, r.type, r.key
 on conflict (tenant, type, key, shard) do nothing
 returning tenant, type, key
 
 -- name: read_keys
--- A key is free to take over when its job has ended and its window, if it has one, has passed.
+-- A key is free to take over when its time has passed, and its job, if that was to hold it while live, has ended.
 select
-    held.tenant,
-    held.type,
-    held.key,
-    held.job_id::text,
-    held.scope,
+    held.tenant, held.type, held.key, held.job_id::text, date_part('epoch', held.kept_until - now()),
     (
-        not exists (select from job where job.id = held.job_id and job.shard = held.shard)
-        and (held.scope = 'active' or (held.scope = 'window' and held.expires_at <= now()))
+        not (held.while_live and exists (select from job where job.id = held.job_id and job.shard = held.shard))
+        and (held.kept_until is null or held.kept_until <= now())
     ) as free
 from json_to_recordset(:rows::json) as r(tenant text, type text, key text)
 join idempotency as held on held.tenant = r.tenant and held.type = r.type and held.key = r.key and held.shard = :shard
@@ -29,37 +25,32 @@ join idempotency as held on held.tenant = r.tenant and held.type = r.type and he
 -- now, and the key stays with it.
 with r as materialized (
     select * from json_to_recordset(:rows::json)
-        as r(tenant text, type text, key text, seen uuid, job_id uuid, scope text, expires_in float8)
+        as r(tenant text, type text, key text, seen uuid, job_id uuid, while_live boolean, kept_for float8)
 ),
 held as materialized (
     select held.tenant, held.type, held.key
     from idempotency as held
     join r on r.tenant = held.tenant and r.type = held.type and r.key = held.key and r.seen = held.job_id
     where held.shard = :shard
-        and not exists (select from job where job.id = held.job_id and job.shard = held.shard)
+        and not (held.while_live and exists (select from job where job.id = held.job_id and job.shard = held.shard))
+        and (held.kept_until is null or held.kept_until <= now())
     order by held.tenant, held.type, held.key
     for update of held
 )
 update idempotency
-set job_id = r.job_id, scope = r.scope, expires_at = now() + r.expires_in * interval '1 second'
+set job_id = r.job_id, while_live = r.while_live, kept_until = now() + r.kept_for * interval '1 second'
 from r join held on held.tenant = r.tenant and held.type = r.type and held.key = r.key
-where idempotency.tenant = r.tenant
-    and idempotency.type = r.type
-    and idempotency.key = r.key
-    and idempotency.shard = :shard
-    and idempotency.job_id = r.seen
+where idempotency.tenant = r.tenant and idempotency.type = r.type and idempotency.key = r.key
+    and idempotency.shard = :shard and idempotency.job_id = r.seen
 returning idempotency.tenant, idempotency.type, idempotency.key
 
 -- name: strengthen_keys
--- A later submission that wants the key kept for longer than the one that holds it.
+-- A later submission wants the key to be kept for longer than the one that holds it.
 update idempotency
-set scope = r.scope, expires_at = now() + r.expires_in * interval '1 second'
-from json_to_recordset(:rows::json)
-    as r(tenant text, type text, key text, seen uuid, scope text, expires_in float8)
+set kept_until = now() + r.kept_for * interval '1 second'
+from json_to_recordset(:rows::json) as r(tenant text, type text, key text, seen uuid, kept_for float8)
 where idempotency.tenant = r.tenant and idempotency.type = r.type and idempotency.key = r.key
     and idempotency.shard = :shard and idempotency.job_id = r.seen
-    and (idempotency.scope = 'active' or r.scope = 'forever')
-returning idempotency.tenant
 
 -- name: release_keys
 -- A dead job's own key is deleted and then reserved anew: whoever has just read it as free finds it gone and looks
@@ -70,7 +61,7 @@ where (tenant, type, key, shard) in (
     from idempotency as held
     join json_to_recordset(:rows::json) as r(tenant text, type text, key text, job_id uuid)
         on r.tenant = held.tenant and r.type = held.type and r.key = held.key and r.job_id = held.job_id
-    where held.shard = :shard and held.scope = 'active'
+    where held.shard = :shard and held.while_live and held.kept_until is null
     order by held.tenant, held.type, held.key
     for update of held
 )
@@ -85,8 +76,8 @@ where (tenant, type, key, shard) in (
         select held.tenant, held.type, held.key, held.shard, held.job_id
         from idempotency as held
         where held.shard = :shard
-            and not exists (select from job where job.id = held.job_id and job.shard = held.shard)
-            and (held.scope = 'active' or (held.scope = 'window' and held.expires_at <= now()))
+            and not (held.while_live and exists (select from job where job.id = held.job_id and job.shard = held.shard))
+            and (held.kept_until is null or held.kept_until <= now())
         limit :limit
     ) as free
     join idempotency as again

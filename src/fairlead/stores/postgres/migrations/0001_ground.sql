@@ -124,15 +124,15 @@ create table lane (
 );
 create index lane_type on lane (type, tenant);
 
--- A key keeps its job while that is live; with the scope window also until an instant, with forever for good.
+-- A key keeps its job while that is live, or until an instant, or both; one that is kept for good has a distant instant.
 create table idempotency (
     tenant text not null,
     type text not null,
     key text not null,
     shard smallint not null,
     job_id uuid not null,
-    scope text not null,
-    expires_at timestamptz,
+    while_live boolean not null,
+    kept_until timestamptz,
     primary key (tenant, type, key, shard)
 );
 

@@ -112,15 +112,15 @@ create table lane (
 );
 create index lane_type on lane (type, tenant);
 
--- A key keeps its job while that is live; with the scope window also until an instant, with forever for good.
+-- A key keeps its job while that is live, or until an instant, or both; one that is kept for good has a distant instant.
 create table idempotency (
     tenant text not null,
     type text not null,
     key text not null,
     shard integer not null,
     job_id text not null,
-    scope text not null,
-    expires_at real,
+    while_live integer not null,
+    kept_until real,
     primary key (tenant, type, key, shard)
 );
 
