@@ -1,14 +1,14 @@
 """Which finished jobs may go: by types that are kept equally long, from where the last pruning came to.
 
 Each type has a mark: the end up to which its jobs were removed. A pruning goes from there to what is old enough by now,
-an hour of ends at a time, so that its cost is that of what goes, however long other types keep their jobs.
+a day of ends at a time, so that its cost is that of what goes, however long other types keep their jobs.
 """
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-HOUR = 3600.0
-WINDOWS = 48  # hours of ends that one pruning goes through
+DAY = 86400.0
+WINDOWS = 400  # days of ends that one pruning goes through
 LATE = 60.0  # seconds by which an end may become visible late
 ALL = ""  # the mark of types that have none yet
 
@@ -41,7 +41,7 @@ async def remove_group(group: Group, limit: int, remove: Remove) -> tuple[int, f
     for _ in range(WINDOWS):
         if after >= group.before or removed >= limit:
             break
-        until = min(group.before, after + HOUR) if after else group.before
+        until = min(group.before, after + DAY) if after else group.before
         asked = limit - removed
         count, last = await remove(group.types, after, until, asked)
         removed += count

@@ -32,7 +32,7 @@ _TO_SQLITE = [
     (re.compile(r"\bgreatest\("), "max("),
     (re.compile(r"\bleast\("), "min("),
     (re.compile(r"\bstrpos\("), "instr("),
-    (re.compile(r"\bselect\s+from\b"), "select 1 from"),
+    (re.compile(r"(?<=\bselect)(?=\s+from\b)"), " 1"),
     (re.compile(r"\bas materialized \("), "as ("),
     (re.compile(r"\s+for (update|share)( of \w+)?( skip locked)?"), ""),  # one transaction writes at a time
 ]

@@ -21,7 +21,7 @@ async def test_statements_are_not_compiled(postgres_url: str) -> None:
     store = PostgresStore(postgres_url)
     await store.open()
     try:
-        async with store._connection() as connection:
+        async with store.connection() as connection:
             cursor = await connection.execute("show jit")
             assert await cursor.fetchone() == ("off",)
     finally:
@@ -33,11 +33,11 @@ async def test_who_asks_gets_the_session_that_was_given_back_last(postgres_url: 
     store = PostgresStore(postgres_url)
     await store.open()
     try:
-        async with store._connection() as first, store._connection() as second, store._connection():
+        async with store.connection() as first, store.connection() as second, store.connection():
             assert first is not second
-        async with store._connection() as again:
+        async with store.connection() as again:
             assert again is first
-            async with store._connection() as other:
+            async with store.connection() as other:
                 assert other is second
     finally:
         await store.close()

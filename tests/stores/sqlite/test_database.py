@@ -8,19 +8,18 @@ import sys
 import threading
 import time
 from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import apsw
 import pytest
 
-from fairlead.errors import SchemaMismatch, StoreRefused, StoreUnavailable
+from fairlead.errors import StoreRefused, StoreUnavailable
 from fairlead.stores.sqlite import connection as connections
 from fairlead.stores.sqlite import transactions
 from fairlead.stores.sqlite.address import Address
 from fairlead.stores.sqlite.database import Database, wal_bytes
-from fairlead.stores.sqlite.transactions import Afterwards
 
 
 @pytest.fixture
@@ -65,34 +64,6 @@ class Gate:
 
     async def reached(self) -> None:
         assert await asyncio.to_thread(self.entered.wait, 10)
-
-
-def write_then(read: Callable[[apsw.Connection], Any]) -> Callable[[apsw.Connection, float], Any]:
-    return lambda connection, now: write("ours")(connection, now) and Afterwards(lambda: read(connection))
-
-
-async def test_what_is_read_afterwards_does_not_keep_others_from_writing(database: Database, path: str) -> None:
-    def read(connection: apsw.Connection) -> list[Any]:
-        with closing(apsw.Connection(path)) as other:
-            other.execute("insert into note values ('theirs')")
-        return words(connection, 0.0)
-
-    assert await database.run(write_then(read)) == ["ours", "theirs"]
-
-
-async def test_what_cannot_be_read_afterwards_has_been_done_once_all_the_same(database: Database) -> None:
-    gate = Gate()
-    first = asyncio.create_task(database.run(gate))
-    await gate.reached()
-    failing = write_then(lambda connection: connection.execute("select missing from note"))
-    works = [write("before"), failing, write("after")]
-    others = [asyncio.create_task(database.run(work)) for work in works]
-    await asyncio.sleep(0)
-    gate.released.set()
-    _, one, failed, another = await asyncio.gather(first, *others, return_exceptions=True)
-    assert isinstance(failed, SchemaMismatch)
-    assert one == another
-    assert await database.read(words) == ["before", "ours", "after"]
 
 
 @pytest.mark.parametrize(("join_within", "later"), [(0.0, 1), (60.0, 0)], ids=["next", "along"])

@@ -11,16 +11,16 @@ from fairlead.stores.sqlite.migrate import apply_missing
 
 HERD = """
 with recursive numbers (number) as (select 1 union all select number + 1 from numbers where number < 100000)
-insert into entry (id, shard, lane, state, attempt, crashes, fence, run_at, not_after, created_at, payload, aside)
+insert into job (id, shard, lane, state, attempt, crashes, fence, run_at, not_after, created_at, payload)
 select
-    printf('herd-%d', number), 0, 2, 'scheduled', 0, 0, 0, 1.0, case when number % 2 then 5e9 end, 1, '{}', 'scheduled'
+    printf('herd-%d', number), 0, 2, 'scheduled', 0, 0, 0, 1.0, case when number % 2 then 5e9 end, 1, '{}'
 from numbers
 """
 OTHERS = """
-insert into entry
-(id, shard, lane, state, aside, attempt, crashes, fence, run_at, not_after, created_at, payload) values
-('a', 0, 1, 'scheduled', 'scheduled', 0, 0, 0, 50.0, 60.0, 1, '{}'),
-('b', 0, 3, 'retrying', 'retrying', 0, 0, 0, 50.0, 60.0, 1, '{}')
+insert into job
+(id, shard, lane, state, attempt, crashes, fence, run_at, not_after, created_at, payload) values
+('a', 0, 1, 'scheduled', 0, 0, 0, 50.0, 60.0, 1, '{}'),
+('b', 0, 3, 'retrying', 0, 0, 0, 50.0, 60.0, 1, '{}')
 """
 STEPS = 1000
 
@@ -75,5 +75,5 @@ def test_late_jobs_are_found_among_many_that_are_not(crowded: apsw.Connection) -
 
 
 def test_a_look_at_the_whole_herd_would_be_seen(crowded: apsw.Connection) -> None:
-    _, taken = cost(crowded, "select count(*) from entry where payload <> 'x'")
+    _, taken = cost(crowded, "select count(*) from job where payload <> 'x'")
     assert taken > 100

@@ -1,4 +1,4 @@
-"""Pruning without an index of ends: the table is looked through from its beginning, some jobs at a time."""
+"""Pruning goes along the index of ends, type by type, from where it came to before."""
 
 from collections.abc import AsyncIterator
 from itertools import repeat
@@ -8,7 +8,6 @@ import pytest
 
 from fairlead.core.model import Lease, Quota
 from fairlead.core.settle import succeed
-from fairlead.stores.sqlite import store as stores
 from fairlead.stores.sqlite.migrate import migrate
 from fairlead.stores.sqlite.store import SqliteStore
 from tests.contract.clock import ManualClock
@@ -16,7 +15,6 @@ from tests.stores.sqlite.support import LANE, new_jobs
 
 DAY = 86400.0
 KEPT = 7 * DAY
-LOOKED, LOOKS = 4, 2
 REPORT = LANE._replace(type="report")
 LEASE = Lease("00000000-0000-7000-8000-000000000001", "00000000-0000-7000-8000-000000000002")
 
@@ -27,10 +25,8 @@ def clock() -> ManualClock:
 
 
 @pytest.fixture
-async def store(path: Path, clock: ManualClock, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[SqliteStore]:
-    """One that looks at a few jobs at a time, a few times in a pruning."""
-    monkeypatch.setattr(stores, "LOOKED", LOOKED)
-    monkeypatch.setattr(stores, "LOOKS", LOOKS)
+async def store(path: Path, clock: ManualClock) -> AsyncIterator[SqliteStore]:
+    """One whose clock the test moves."""
     await migrate(f"sqlite:///{path}")
     opened = SqliteStore(f"sqlite:///{path}", clock)
     await opened.open()
@@ -49,7 +45,7 @@ async def left(store: SqliteStore, ids: list[str]) -> int:
     return len(await store.read_many(ids))
 
 
-async def test_looks_go_on_until_only_young_jobs_follow(store: SqliteStore, clock: ManualClock) -> None:
+async def test_old_jobs_go_and_young_ones_stay(store: SqliteStore, clock: ManualClock) -> None:
     await store.enqueue(new_jobs(6))
     old = await finish(store, 6)
     clock.advance(KEPT + 1)
@@ -59,19 +55,8 @@ async def test_looks_go_on_until_only_young_jobs_follow(store: SqliteStore, cloc
     assert (await left(store, old), await left(store, young)) == (0, 6)
 
 
-async def test_a_pruning_is_bounded_and_the_next_goes_on_from_there(store: SqliteStore, clock: ManualClock) -> None:
-    """Many live jobs that are old lie before those that may go."""
-    waiting = 3 * LOOKED * LOOKS
-    await store.enqueue(new_jobs(waiting))
-    await store.enqueue(new_jobs(2, lane=REPORT))
-    done = await finish(store, 2, REPORT.id)
-    clock.advance(KEPT + 1)
-    assert [await store.prune({}, KEPT, 100) for _ in range(4)] == [0, 0, 0, 2]
-    assert await left(store, done) == 0
-
-
-async def test_what_ended_behind_is_found_when_it_begins_anew(store: SqliteStore, clock: ManualClock) -> None:
-    await store.enqueue(new_jobs(LOOKED * LOOKS + 1))
+async def test_a_job_that_waited_long_goes_after_its_end(store: SqliteStore, clock: ManualClock) -> None:
+    await store.enqueue(new_jobs(9))
     clock.advance(KEPT + 1)
     assert await store.prune({}, KEPT, 100) == 0
     first = await finish(store, 1)
@@ -89,18 +74,18 @@ async def test_a_limit_leaves_the_others_to_the_next(store: SqliteStore, clock: 
 
 
 async def test_types_that_are_kept_longer_are_passed_over(store: SqliteStore, clock: ManualClock) -> None:
-    await store.enqueue(new_jobs(LOOKED + 1))
-    kept = await finish(store, LOOKED + 1)
+    await store.enqueue(new_jobs(5))
+    kept = await finish(store, 5)
     await store.enqueue(new_jobs(2, lane=REPORT))
     done = await finish(store, 2, REPORT.id)
     clock.advance(3601)
     assert await store.prune({"report": 3600}, KEPT, 100) == 2
-    assert (await left(store, kept), await left(store, done)) == (LOOKED + 1, 0)
+    assert (await left(store, kept), await left(store, done)) == (5, 0)
 
 
 async def test_jobs_made_by_a_clock_that_was_ahead_hide_nothing(store: SqliteStore, clock: ManualClock) -> None:
     clock.advance(100 * DAY)
-    await store.enqueue(new_jobs(LOOKED))
+    await store.enqueue(new_jobs(4))
     clock.advance(-100 * DAY)
     await store.enqueue(new_jobs(1, lane=REPORT))
     done = await finish(store, 1, REPORT.id)

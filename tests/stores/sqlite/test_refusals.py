@@ -228,7 +228,7 @@ async def test_a_file_that_sqlite3_has_open_here_is_refused(tmp_path: Path) -> N
     url = f"sqlite:///{tmp_path}/jobs.db"
     await migrate(url)
     other = sqlite3.connect(tmp_path / "jobs.db")
-    other.execute("select count(*) from entry").fetchall()
+    other.execute("select count(*) from job").fetchall()
     with pytest.raises(StoreRefused, match="another SQLite library"):
         await SqliteStore(url).open()
     other.close()

@@ -54,7 +54,7 @@ async def test_statistics_of_a_moment_with_one_job_mislead(store: SqliteStore, p
     """Otherwise the tests below show nothing."""
     await store.enqueue(new_jobs(1))
     analyse(path)
-    assert {"claim", "pick", "settle_plain"} & (await database_of(store).read(walking)).keys()
+    assert {"pick", "succeed_held", "read_many", "promote", "due"} & (await database_of(store).read(walking)).keys()
 
 
 @pytest.mark.parametrize("ask", [Database.run, Database.read], ids=["writer", "reader"])
@@ -87,7 +87,7 @@ async def test_who_writes_for_long_is_not_waited_for(store: SqliteStore, path: P
     await again.open()
     other.execute("rollback")
     other.close()
-    assert "entry" in analysed(path)
+    assert "job" in analysed(path)
     for _ in range(2):
         await database_of(again).run(nothing)
     assert analysed(path) == {"theirs"}

@@ -79,19 +79,6 @@ where job.shard = :shard
     and coalesce(:fingerprint::text, :finished_after::float8::text, :finished_before::float8::text) is null
 group by job.state
 
--- name: count_jobs
--- Counted by lane first, so that no job is joined with anything.
-select lane.pool, counted.state, sum(counted.jobs)::bigint
-from (select job.lane, job.state, count(*) as jobs from job group by job.lane, job.state) as counted
-join lane on lane.id = counted.lane
-group by lane.pool, counted.state
-
--- name: count_waiting
-select lane, count(*) filter (where state = 'ready'), count(*)
-from job
-where shard = :shard and state <> 'running'
-group by lane
-
 -- name: read_attempts
 select
     fence, attempt, owner::text, date_part('epoch', started_at), date_part('epoch', ended_at),

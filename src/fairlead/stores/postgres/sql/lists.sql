@@ -87,6 +87,19 @@ from (
 order by floor.id desc
 limit 1
 
+-- name: count_jobs
+-- Counted by lane first, so that no job is joined with anything.
+select lane.pool, counted.state, sum(counted.jobs)::bigint
+from (select job.lane, job.state, count(*) as jobs from job group by job.lane, job.state) as counted
+join lane on lane.id = counted.lane
+group by lane.pool, counted.state
+
+-- name: count_waiting
+select lane, count(*) filter (where state = 'ready'), count(*)
+from job
+where shard = :shard and state <> 'running'
+group by lane
+
 -- name: count_running
 -- Jumps from owner to owner along the index of running jobs, and counts each one's: the cost is that of what runs, not
 -- of what waits, whatever the statistics say. `offset 0` keeps the planner from making a scan of all jobs of it.

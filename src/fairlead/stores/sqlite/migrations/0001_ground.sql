@@ -38,7 +38,8 @@ create index job_ready on job (shard, lane, ready_at, id) where state = 'ready';
 create index job_running on job (shard, owner, lane) where state = 'running';
 create index job_due on job (shard, run_at, id) where state in ('scheduled', 'retrying');
 -- Due jobs by lane: the jobs of other lanes are found past a million due ones of one lane.
-create index job_due_lane on job (shard, lane, run_at, id) where state in ('scheduled', 'retrying');
+create index job_due_lane on job (shard, lane, run_at, id, state) where state in ('scheduled', 'retrying');
+create index job_elsewhere on job (shard, lane, state) where state in ('blocked', 'enqueued');
 create index job_not_after on job (shard, not_after, id) where not_after is not null and state <> 'running';
 
 -- Finished jobs; retention deletes them along the index of their ends.

@@ -67,6 +67,41 @@ from (
 )
 having max(id) is not null
 
+-- name: count_jobs
+-- By state, each along its index: to group all live jobs at once would mean to sort them.
+select lane.pool, counted.state, sum(counted.jobs)
+from (
+    select lane, 'ready' as state, count(*) as jobs from job where shard = :shard and state = 'ready' group by lane
+    union all
+    select lane, state, count(*) from job indexed by job_due_lane
+    where shard = :shard and state in ('scheduled', 'retrying')
+    group by lane, state
+    union all
+    select lane, state, count(*) from job indexed by job_elsewhere
+    where shard = :shard and state in ('blocked', 'enqueued')
+    group by lane, state
+    union all
+    select lane, 'running', count(*) from job where shard = :shard and state = 'running' group by lane
+) as counted
+join lane on lane.id = counted.lane
+group by lane.pool, counted.state
+
+-- name: count_waiting
+-- By state, each along its index.
+select lane, sum(ready), sum(jobs)
+from (
+    select lane, count(*) as ready, count(*) as jobs from job where shard = :shard and state = 'ready' group by lane
+    union all
+    select lane, 0, count(*) from job indexed by job_due_lane
+    where shard = :shard and state in ('scheduled', 'retrying')
+    group by lane
+    union all
+    select lane, 0, count(*) from job indexed by job_elsewhere
+    where shard = :shard and state in ('blocked', 'enqueued')
+    group by lane
+)
+group by lane
+
 -- name: count_running
 select lane, count(*) from job where shard = :shard and state = 'running' group by lane
 
