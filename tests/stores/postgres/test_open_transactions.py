@@ -1,4 +1,4 @@
-"""A transaction that a caller leaves open holds up nobody else's submissions, and two of them never block each other."""
+"""A transaction that a caller leaves open holds up nobody else, and two of them never block each other."""
 
 import asyncio
 import time
