@@ -29,7 +29,7 @@ help:
 	@echo "make imports  check that imports go one way"
 	@echo "make docs     write the generated pages in docs/ again; 'make screenshots' its pictures"
 	@echo "make dashboard  build the web page (needs Node.js; instant when nothing changed)"
-	@echo "make bench    measure the speed on this machine"
+	@echo "make bench    measure the workloads of benchmarks/README.md on a temporary SQLite file; STORE=URL names another"
 	@echo "make torture  tests/torture, the fault tests $(TORTURE_ROUNDS) times (TORTURE_ROUNDS=n), the HTTP API thoroughly"
 	@echo "make clean    remove $(VENV), caches and example databases"
 
@@ -134,9 +134,7 @@ screenshots: setup dashboard
 	@$(PYTHON) scripts/screenshots.py
 
 bench: setup
-	@[ -d benchmarks ] || { echo "There is no benchmarks/ folder in this checkout."; exit 1; }
-	@scripts/ensure_postgres.sh
-	@$(PYTHON) -m benchmarks
+	@$(PYTHON) -m benchmarks workloads $(if $(STORE),--store $(STORE))
 
 torture: setup
 	@scripts/ensure_postgres.sh

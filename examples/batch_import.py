@@ -83,7 +83,7 @@ async def _submit_row(file: str, row: dict[str, str]) -> fairlead.Job:
 async def show_progress(total: int) -> None:
     """Print how many rows are left until none is."""
     store = await app.store()
-    while left := sum(count for (pool, _), count in (await store.count_jobs()).items() if pool == POOL):
+    while left := sum(count for (pool, _), count in (await store.reader.count_jobs()).items() if pool == POOL):
         print(f"  {total - left:,} of {total:,} rows done")
         await asyncio.sleep(0.25)
     print(f"  {total:,} of {total:,} rows done")

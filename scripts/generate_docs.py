@@ -11,7 +11,7 @@ from pathlib import Path
 
 from fairlead import App
 from fairlead.api import create_app
-from fairlead.core.states import FINAL, MOVES, State
+from fairlead.core.jobs.states import FINAL, MOVES, State
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -22,7 +22,7 @@ def states_page() -> str:
         [
             "# The states of a job",
             "",
-            "<!-- Written by scripts/generate_docs.py from src/fairlead/core/states.py: run `make docs`. -->",
+            "<!-- Written by scripts/generate_docs.py from src/fairlead/core/jobs/states.py: run `make docs`. -->",
             "",
             "Every change of a job's state is one of these moves; anything else is refused.",
             "",

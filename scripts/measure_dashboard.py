@@ -18,10 +18,10 @@ import httpx2
 
 from fairlead import App, Retry
 from fairlead.api import create_app
-from fairlead.control.audit import Operator
-from fairlead.control.keys import create_key
-from fairlead.core.apikey import Grant
+from fairlead.core.web.api_keys import Grant
 from fairlead.handlers.options import Options
+from fairlead.operate.api_keys import create_key
+from fairlead.operate.audit import Operator
 
 BATCH = 1_000
 ROUNDS = 5
@@ -69,7 +69,7 @@ async def fill(app: App, jobs: int) -> None:
         options = Options(tenant=f"t{number % 20}", run_in="1d" if kind == "tomorrow" else None)
         await client.enqueue(app.registry[kind], [{"number": item} for item in range(BATCH)], options)
     async with app.worker(concurrency=200):
-        while left := sum(count for (pool, _), count in (await store.count_jobs()).items() if pool != "nobody"):
+        while left := sum(count for (pool, _), count in (await store.reader.count_jobs()).items() if pool != "nobody"):
             print(f"{left:,} jobs to do before it begins", file=sys.stderr)
             await asyncio.sleep(1)
 

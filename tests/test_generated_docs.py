@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from fairlead.core.states import MOVES
+from fairlead.core.jobs.states import MOVES
 from scripts import generate_docs
 
 

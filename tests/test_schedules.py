@@ -86,7 +86,7 @@ async def test_a_schedule_is_added_shown_changed_and_removed(office: Office) -> 
     await schedules.remove("eu", reason="nobody reads it")
     with pytest.raises(fairlead.ScheduleNotFound, match="no schedule 'eu'"):
         await schedules.get("eu")
-    entries = await (await office.app.store()).read_audit(10)
+    entries = await (await office.app.store()).audit.read(10)
     assert [entry.action for entry in entries] == ["schedule remove", "schedule change", "schedule add"]
 
 
@@ -176,7 +176,7 @@ async def test_terms_that_cannot_work_are_refused(office: Office, change: dict[s
 
 async def test_a_schedule_for_a_type_that_only_the_database_knows(office: Office, store_url: str) -> None:
     store = await office.app.store()
-    await store.register_types([office.app.registry["report"].job_type()])
+    await store.types.register([office.app.registry["report"].job_type()])
     if store_url != "sqlite:///:memory:":
         async with fairlead.App(store_url) as stranger:
             made = await stranger.schedules.add("eu", "@daily", "report", {"region": "us"})

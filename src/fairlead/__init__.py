@@ -6,19 +6,18 @@ from fairlead.client.http import HTTPClient
 from fairlead.client.http_blocking import BlockingHTTPClient
 from fairlead.client.job import Job
 from fairlead.client.verify import verify_callback
-from fairlead.control.cancel import CancelCounts
-from fairlead.core.breaker import Breaker
-from fairlead.core.budget import RetryBudget
-from fairlead.core.explain import Explanation
-from fairlead.core.failure import FailureClass
-from fairlead.core.limits import Limit
-from fairlead.core.model import AttemptRecord, DeadGroup, JobRecord, Page, Priority, Scope
-from fairlead.core.progress import Progress
-from fairlead.core.quarantine import Quarantine
-from fairlead.core.retry import Retry
-from fairlead.core.schedule import CatchUp, FireOutcome, Overlap, PastFire, ScheduleRecord, ScheduleState
-from fairlead.core.states import State
-from fairlead.core.timeline import Moment
+from fairlead.core.insight.explain import Explanation
+from fairlead.core.insight.timeline import Moment
+from fairlead.core.jobs.failure import FailureClass
+from fairlead.core.jobs.model import AttemptRecord, DeadGroup, JobRecord, Page, Priority, Scope
+from fairlead.core.jobs.progress import Progress
+from fairlead.core.jobs.retry import Retry
+from fairlead.core.jobs.states import State
+from fairlead.core.protection.breaker import Breaker
+from fairlead.core.protection.limits import Limit
+from fairlead.core.protection.quarantine import Quarantine
+from fairlead.core.protection.retry_budget import RetryBudget
+from fairlead.core.schedule.schedules import CatchUp, FireOutcome, Overlap, PastFire, ScheduleRecord, ScheduleState
 from fairlead.errors import (
     AccessDenied,
     CallbackError,
@@ -59,6 +58,7 @@ from fairlead.errors import (
     UnsafePayload,
 )
 from fairlead.handlers.context import Context
+from fairlead.operate.cancel_jobs import CancelCounts
 from fairlead.version import __version__
 
 __all__ = [

@@ -17,29 +17,28 @@ from fairlead.client.direct import Direct
 from fairlead.client.handler import Handler
 from fairlead.client.schedules import Schedules
 from fairlead.config import load_settings
-from fairlead.control import cancel as cancelling
-from fairlead.control import dead_letters
-from fairlead.control.audit import Operator, whoami
-from fairlead.control.cancel import CancelCounts
-from fairlead.core.breaker import Breaker
-from fairlead.core.budget import RetryBudget
-from fairlead.core.callback import check_type_name
-from fairlead.core.cancel import GRACE
 from fairlead.core.durations import Duration
-from fairlead.core.explain import Explanation
-from fairlead.core.failure import FailureClass
-from fairlead.core.limits import Limit
-from fairlead.core.model import AttemptRecord, DeadGroup, JobFilter, JobRecord, Page, Priority
+from fairlead.core.insight.explain import Explanation
+from fairlead.core.insight.timeline import Moment
+from fairlead.core.jobs.cancel import GRACE
+from fairlead.core.jobs.failure import FailureClass
+from fairlead.core.jobs.model import AttemptRecord, DeadGroup, JobFilter, JobRecord, Page, Priority
+from fairlead.core.jobs.retry import Retry
+from fairlead.core.jobs.states import State
 from fairlead.core.names import check_name
-from fairlead.core.quarantine import Quarantine
-from fairlead.core.retry import Retry
-from fairlead.core.states import State
-from fairlead.core.timeline import Moment
+from fairlead.core.protection.breaker import Breaker
+from fairlead.core.protection.limits import Limit
+from fairlead.core.protection.quarantine import Quarantine
+from fairlead.core.protection.retry_budget import RetryBudget
+from fairlead.core.web.callbacks import check_type_name
 from fairlead.errors import ConfigError
 from fairlead.handlers.context import Context
 from fairlead.handlers.recurring import Terms, handler_schedule
 from fairlead.handlers.spec import Classes, Registry, Upgrade, class_table, declare
-from fairlead.ports.store import Store
+from fairlead.operate import cancel_jobs, dead_letters
+from fairlead.operate.audit import Operator, whoami
+from fairlead.operate.cancel_jobs import CancelCounts
+from fairlead.records.store import Store
 from fairlead.telemetry.events import Event, Telemetry
 from fairlead.wiring import is_in_memory, make_lease_book, make_store, migrate
 from fairlead.worker.embedded import embedded_worker
@@ -288,7 +287,7 @@ class App:
 
         Returns `cancelled`, or `running` where the worker was asked. IllegalMove if the job has ended.
         """
-        return await cancelling.cancel_one(await self.store(), job_id, Operator(actor or whoami(), reason), grace)
+        return await cancel_jobs.cancel_one(await self.store(), job_id, Operator(actor or whoami(), reason), grace)
 
     async def cancel_many(
         self,
@@ -308,7 +307,7 @@ class App:
         if wanted == JobFilter():
             raise ConfigError("say which jobs to cancel: a type, a tenant, a pool ...; states=tuple(State) means all")
         operator = Operator(actor or whoami(), reason)
-        return await cancelling.cancel_many(await self.store(), wanted, operator, grace)
+        return await cancel_jobs.cancel_many(await self.store(), wanted, operator, grace)
 
     async def dead_groups(
         self,

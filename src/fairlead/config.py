@@ -9,8 +9,8 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 
 from fairlead.core.durations import seconds
-from fairlead.core.egress import PORTS, EgressRules, Network, networks
-from fairlead.core.proxies import proxy_networks
+from fairlead.core.web.egress import PORTS, EgressRules, Network, networks
+from fairlead.core.web.proxies import proxy_networks
 from fairlead.errors import ConfigError
 
 FILE = "fairlead.toml"

@@ -4,20 +4,23 @@ from collections.abc import Callable
 from time import time
 
 from fairlead.errors import ConfigError
-from fairlead.ports.store import LeaseBook, Store
+from fairlead.ports.jobs import LeaseBook
+from fairlead.records.lanes import KnownLanes
+from fairlead.records.store import Store
 
 HELP = "write it like sqlite:///jobs.db, sqlite:///:memory: or postgresql://user@host:5432/database"
 
 
 def make_store(url: str, clock: Callable[[], float] = time, listen_url: str | None = None) -> Store:
     """The store behind a URL, not yet open. `clock` is SQLite's now; `listen_url` is where PostgreSQL's hints come."""
+    lanes = KnownLanes()
     if _is_postgres(url):
         from fairlead.stores.postgres.store import PostgresStore
 
-        return PostgresStore(url, listen_url)
+        return Store(PostgresStore(url, lanes, listen_url), lanes)
     from fairlead.stores.sqlite.store import SqliteStore
 
-    return SqliteStore(url, clock)
+    return Store(SqliteStore(url, lanes, clock), lanes)
 
 
 def make_lease_book(url: str, store: Store | None = None) -> LeaseBook:
@@ -29,7 +32,9 @@ def make_lease_book(url: str, store: Store | None = None) -> LeaseBook:
     from fairlead.stores.sqlite.leasebook import SqliteLeaseBook
     from fairlead.stores.sqlite.store import SqliteStore
 
-    return store.lease_book() if isinstance(store, SqliteStore) else SqliteLeaseBook(url)
+    if store is not None and isinstance(store.jobs, SqliteStore):
+        return store.jobs.lease_book()
+    return SqliteLeaseBook(url)
 
 
 async def migrate(url: str) -> list[str]:

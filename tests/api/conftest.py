@@ -9,11 +9,11 @@ import pytest
 
 from fairlead import App, Retry
 from fairlead.api import create_app
-from fairlead.control.audit import Operator
-from fairlead.control.keys import create_key
-from fairlead.core.model import Lane, Priority
-from fairlead.core.states import State
-from fairlead.ports.store import Store
+from fairlead.core.jobs.model import Lane, Priority
+from fairlead.core.jobs.states import State
+from fairlead.operate.api_keys import create_key
+from fairlead.operate.audit import Operator
+from fairlead.records.store import Store
 from tests.contract.making import claim, failed, new_lease
 
 MEMORY = "sqlite:///:memory:"
@@ -69,8 +69,8 @@ class Api:
         tenant = fields.get("tenant", "acme")
         job_id = await self.submit(**fields)
         for claimed in await claim(self.store, new_lease(), 100, LANE._replace(tenant=tenant)):
-            await self.store.settle([failed(claimed, permanent=True)])
-        record = await self.store.read(job_id)
+            await self.store.jobs.settle([failed(claimed, permanent=True)])
+        record = await self.store.reader.read(job_id)
         assert record is not None
         assert record.state is State.DEAD
         return job_id

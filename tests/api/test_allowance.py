@@ -8,12 +8,12 @@ import pytest
 from fairlead.api import allowance
 from fairlead.api.allowance import FAILURES
 from fairlead.api.problems import Problem
-from fairlead.control.admission import set_depth, set_rate
-from fairlead.control.audit import Operator
-from fairlead.control.keys import create_key
-from fairlead.control.meter import Meter, Reading
-from fairlead.core.apikey import make_text
-from fairlead.core.buckets import Flow
+from fairlead.core.protection.token_bucket import Flow
+from fairlead.core.web.api_keys import make_text
+from fairlead.operate.api_keys import create_key
+from fairlead.operate.audit import Operator
+from fairlead.operate.backpressure import set_depth, set_rate
+from fairlead.operate.request_rates import Meter, Reading
 from tests.api.conftest import MEMORY, Api, open_api
 
 POLICY = re.compile(r'"(\w+)";q=(\d+)(?:;w=(\d+))?')
@@ -133,14 +133,14 @@ async def test_made_up_keys_are_not_looked_up_for_an_address_that_failed_too_oft
     def choose(alphabet: str) -> str:
         return alphabet[(next(letters) * 7919) % len(alphabet)]
 
-    read_keys = api.store.read_keys
+    read_keys = api.store.api_keys.read
 
     async def counted(ids: list[str]) -> object:
         nonlocal asked
         asked += len(ids)
         return await read_keys(ids)
 
-    api.store.read_keys = counted  # type: ignore[method-assign, assignment]
+    api.store.api_keys.read = counted  # type: ignore[method-assign, assignment]
     assert (await api.call("GET", "/v1/jobs", make_text(choose))).status_code == 401
     assert asked == 1
     for _ in range(3):

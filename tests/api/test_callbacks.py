@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from fairlead.core.callback import TYPE
-from fairlead.core.model import JobFilter, Lane, Priority
+from fairlead.core.jobs.model import JobFilter, Lane, Priority
+from fairlead.core.web.callbacks import TYPE
 from tests.api.conftest import LANE, Api, open_api
 from tests.contract.making import claim_one, done, new_lease
 
@@ -32,7 +32,7 @@ async def test_an_endpoint_is_made_shown_changed_and_removed(any_api: Api) -> No
     assert (changed["enabled"], changed["url"], changed["events"]) == (False, HOOK + "/2", ["job.dead"])
     await ask(any_api, "DELETE", "/v1/callbacks/orders", 204, params={**whose, "reason": "over"})
     await ask(any_api, "GET", "/v1/callbacks/orders", 404, params=whose)
-    actions = [entry.action for entry in await any_api.store.read_audit(3)]
+    actions = [entry.action for entry in await any_api.store.audit.read(3)]
     assert actions == ["remove callback", "change callback", "add callback"]
 
 
@@ -121,8 +121,8 @@ async def test_a_job_names_its_endpoint(any_api: Api) -> None:
     assert [item["status"] for item in batch["results"]] == [202, 422]
     claimed = await claim_one(any_api.store, new_lease(), LANE)
     assert claimed.id == job_id
-    await any_api.store.settle([done(claimed)])
-    (delivery,) = (await any_api.store.list_jobs(JobFilter(type=TYPE), 10)).jobs
+    await any_api.store.jobs.settle([done(claimed)])
+    (delivery,) = (await any_api.store.reader.list_jobs(JobFilter(type=TYPE), 10)).jobs
     assert (delivery.parent, delivery.tenant) == (job_id, "acme")
     await ask(any_api, "POST", "/v1/jobs", 422, json={"type": TYPE, "payload": {}})
 

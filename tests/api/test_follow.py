@@ -12,7 +12,7 @@ import pytest
 from fairlead.api import create_app
 from fairlead.api.routes import follow
 from fairlead.api.serving import address_of, listen_on, serving
-from fairlead.core.progress import RunReport
+from fairlead.core.jobs.progress import RunReport
 from tests.api.conftest import LANE, MEMORY, Api, mail_app
 from tests.contract.making import claim_one, done, new_lease
 
@@ -71,7 +71,7 @@ async def test_a_stream_tells_each_state_and_ends_with_the_result(store_url: str
             if seen == [("state", "ready")]:
                 claimed = await claim_one(api.store, new_lease(), LANE)
             elif seen[-1] == ("state", "running"):
-                await api.store.settle([done(claimed, '{"sent":true}')])
+                await api.store.jobs.settle([done(claimed, '{"sent":true}')])
         assert seen == [("state", "ready"), ("state", "running"), ("state", "succeeded"), ("result", "succeeded")]
         assert isinstance(event, tuple)
         assert event[1]["result"] == {"sent": True}
@@ -89,11 +89,11 @@ async def test_a_stream_tells_progress_and_a_state_only_when_it_changes(store_ur
             progress = event[1].get("progress")
             seen.append((event[0], progress and (progress["fraction"], progress["message"])))
             if len(seen) == 1:
-                await api.store.report_progress([run])
+                await api.store.run_state.report_progress([run])
             elif len(seen) == 2:
-                await api.store.report_progress([run._replace(done=4.0, message="all")])
+                await api.store.run_state.report_progress([run._replace(done=4.0, message="all")])
             elif len(seen) == 3:
-                await api.store.settle([done(claimed, "1")])
+                await api.store.jobs.settle([done(claimed, "1")])
         assert seen == [
             ("state", None),
             ("progress", (0.25, "<b>one</b>")),
@@ -186,15 +186,15 @@ async def test_many_wait_with_few_questions(monkeypatch: pytest.MonkeyPatch) -> 
         waits = [asyncio.create_task(api.call("GET", f"/v1/jobs/{job_id}/wait")) for _ in range(90)]
         await until_followed(api, 90)
         claimed = await claim_one(api.store, new_lease(), LANE)
-        questions, read_many = 0, api.store.read_many
+        questions, read_many = 0, api.store.reader.read_many
 
         async def counted(ids: Any) -> Any:
             nonlocal questions
             questions += 1
             return await read_many(ids)
 
-        monkeypatch.setattr(api.store, "read_many", counted)
-        await api.store.settle([done(claimed, "1")])
+        monkeypatch.setattr(api.store.reader, "read_many", counted)
+        await api.store.jobs.settle([done(claimed, "1")])
         assert {answer.json()["state"] for answer in await asyncio.gather(*waits)} == {"succeeded"}
         assert questions < 60
 

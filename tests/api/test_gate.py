@@ -15,7 +15,7 @@ from starlette.routing import Mount
 from fairlead.api import create_app, gate
 from fairlead.api.endpoint import Endpoint
 from fairlead.api.server import needs_of, require_needs
-from fairlead.core.apikey import make_text
+from fairlead.core.web.api_keys import make_text
 from fairlead.errors import ConfigError, FairleadError, StoreUnavailable
 from tests.api.conftest import MEMORY, Api, mail_app, open_api
 
@@ -177,7 +177,7 @@ async def test_a_store_that_is_away_is_503_with_advice(api: Api, monkeypatch: py
     async def away(*_: object, **__: object) -> Any:
         raise StoreUnavailable("the database at 10.1.2.3 cannot be reached")
 
-    monkeypatch.setattr(api.store, "read_keys", away)
+    monkeypatch.setattr(api.store.api_keys, "read", away)
     assert (await api.http.get("/healthz")).status_code == 200
     assert (await api.http.get("/readyz")).status_code == 503  # it was not asked before
     api.asgi.state.service.keys.forget(api.admin[4:14])
@@ -204,7 +204,7 @@ async def test_it_opens_itself_at_the_first_request() -> None:
         asgi = create_app(app)
         async with httpx2.AsyncClient(transport=httpx2.ASGITransport(app=asgi), base_url="http://api") as http:
             assert (await http.get("/readyz")).status_code == 200
-        assert [job_type.name for job_type in await (await app.store()).job_types()] == ["mail"]
+        assert [job_type.name for job_type in await (await app.store()).types.all()] == ["mail"]
         await asgi.state.service.close()
 
 
@@ -213,7 +213,7 @@ async def test_an_error_of_ours_says_nothing_about_us(api: Api, monkeypatch: pyt
         raise RuntimeError("the password is hunter2")
 
     monkeypatch.setattr(api.asgi.state.service.client, "submit", broken)
-    monkeypatch.setattr(api.store, "workers", broken)
+    monkeypatch.setattr(api.store.workers.all, "all", broken)
     transport = httpx2.ASGITransport(app=api.asgi, raise_app_exceptions=False)
     headers = {"Authorization": f"Bearer {api.admin}"}
     async with httpx2.AsyncClient(transport=transport, base_url="http://api", headers=headers) as http:

@@ -1,10 +1,10 @@
 """Breakers, quarantines, limits, schedules and tenants over HTTP."""
 
-from fairlead.control.audit import Operator
-from fairlead.control.limits import set_limit
-from fairlead.control.schedules import add
-from fairlead.control.tenants import add_tenant
-from fairlead.core.schedule import ScheduleSpec
+from fairlead.core.schedule.schedules import ScheduleSpec
+from fairlead.operate.audit import Operator
+from fairlead.operate.limits import set_limit
+from fairlead.operate.schedules import add
+from fairlead.operate.tenants import add_tenant
 from tests.api.conftest import LANE, Api
 
 WHY = {"reason": "a test"}

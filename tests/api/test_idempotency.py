@@ -41,14 +41,14 @@ async def test_another_request_with_the_key_is_refused(any_api: Api) -> None:
 async def test_while_the_first_is_worked_on_others_are_told_to_wait(
     any_api: Api, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    started, go_on, enqueue = asyncio.Event(), asyncio.Event(), any_api.store.enqueue
+    started, go_on, enqueue = asyncio.Event(), asyncio.Event(), any_api.store.jobs.enqueue
 
     async def slow(*arguments: Any) -> Any:
         started.set()
         await go_on.wait()
         return await enqueue(*arguments)
 
-    monkeypatch.setattr(any_api.store, "enqueue", slow)
+    monkeypatch.setattr(any_api.store.jobs, "enqueue", slow)
     first = asyncio.create_task(submit(any_api, "a"))
     await started.wait()
     meanwhile = await submit(any_api, "a")

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from fairlead.control.admission import set_overload
-from fairlead.control.audit import Operator
-from fairlead.core.admission import overload
-from fairlead.core.states import State
+from fairlead.core.jobs.states import State
+from fairlead.core.protection.backpressure import overload
+from fairlead.operate.audit import Operator
+from fairlead.operate.backpressure import set_overload
 from tests.api.conftest import LANE, Api
 from tests.contract.making import claim_one, failed, new_lease, worker_info
 
@@ -47,7 +47,7 @@ async def test_a_job_is_there_when_the_answer_comes(any_api: Api) -> None:
 
 async def test_a_job_can_have_a_retry_policy_of_its_own(any_api: Api) -> None:
     policy = {"backoff": "fixed", "first": 10, "attempts": 3, "jitter": "equal", "max_age": 3600}
-    record = await any_api.store.read(await any_api.submit(retry=policy))
+    record = await any_api.store.reader.read(await any_api.submit(retry=policy))
     assert record is not None
     assert json.loads(record.options or "")["retry"] == policy
 
@@ -70,7 +70,7 @@ async def test_a_retry_policy_that_cannot_work_is_refused(api: Api, policy: dict
 
 
 async def test_a_duplicate_has_the_start_of_the_job_that_it_is(api: Api) -> None:
-    await api.store.register_worker(replace(worker_info(new_lease().owner), pools=("short",)), 60.0)
+    await api.store.workers.register(replace(worker_info(new_lease().owner), pools=("short",)), 60.0)
     keyed = {"type": "mail", "payload": {"to": "ann"}, "idempotency_key": "k", "idempotency_scope": "forever"}
     first = (await api.call("POST", "/v1/jobs", json={**keyed, "run_in": 60})).json()
     second = (await api.call("POST", "/v1/jobs", json=keyed)).json()
@@ -116,7 +116,7 @@ async def test_every_option_reaches_the_job(any_api: Api) -> None:
     assert found["parent"] == parent
     for name, given in (("run_at", run_at), ("not_after", not_after)):
         assert datetime.fromisoformat(found[name]) == datetime.fromisoformat(given)
-    record = await any_api.store.read(job_id)
+    record = await any_api.store.reader.read(job_id)
     assert record is not None
     assert '"timeout":5.0' in (record.options or "")
     assert '"attempts":7' in (record.options or "")
@@ -124,7 +124,7 @@ async def test_every_option_reaches_the_job(any_api: Api) -> None:
 
 async def test_a_duplicate_is_the_job_that_is_there(any_api: Api) -> None:
     first = await any_api.submit(idempotency_key="k", priority="low")
-    await any_api.store.settle([failed(await claim_one(any_api.store, new_lease(), LANE._replace(priority=3)))])  # type: ignore[arg-type]
+    await any_api.store.jobs.settle([failed(await claim_one(any_api.store, new_lease(), LANE._replace(priority=3)))])  # type: ignore[arg-type]
     body = {"type": "mail", "payload": {"to": "bob"}, "tenant": "acme", "idempotency_key": "k"}
     again = (await any_api.call("POST", "/v1/jobs", json=body)).json()
     assert (again["id"], again["duplicate"], again["state"], again["priority"]) == (first, True, "retrying", "low")
@@ -133,7 +133,7 @@ async def test_a_duplicate_is_the_job_that_is_there(any_api: Api) -> None:
 async def test_where_a_worker_serves_it_a_start_is_expected(any_api: Api) -> None:
     worker = worker_info(new_lease().owner)
     info = type(worker)(worker.id, "h", 1, ("short",), ("mail",), 5, "1")
-    await any_api.store.register_worker(info, 30)
+    await any_api.store.workers.register(info, 30)
     body = {"type": "mail", "payload": {"to": "ann"}}
     now = (await any_api.call("POST", "/v1/jobs", json=body)).json()["estimated_start"]
     assert abs(datetime.fromisoformat(now).timestamp() - time.time()) < 60
@@ -255,7 +255,7 @@ async def test_a_waiting_job_is_changed_and_the_audit_says_by_whom(any_api: Api)
     assert "bob" not in str(entry["details"])
     assert (await any_api.call("PATCH", f"/v1/jobs/{job_id}", json={"payload": {"to": 5}})).status_code == 422
     assert (await any_api.call("PATCH", f"/v1/jobs/{job_id}", json={})).json() == found
-    assert len(await any_api.store.read_audit(10, job_id=job_id)) == 1
+    assert len(await any_api.store.audit.read(10, job_id=job_id)) == 1
 
 
 async def test_what_runs_is_not_changed(any_api: Api) -> None:
@@ -271,7 +271,7 @@ async def test_cancelling(any_api: Api) -> None:
     assert (answer.status_code, answer.json()) == (200, {"id": job_id, "state": "cancelled"})
     assert (await read(any_api, job_id))["state"] == "cancelled"
     assert (await any_api.call("DELETE", f"/v1/jobs/{job_id}")).status_code == 409
-    (entry,) = await any_api.store.read_audit(10, job_id=job_id)
+    (entry,) = await any_api.store.audit.read(10, job_id=job_id)
     assert (entry.action, "not needed" in entry.details) == ("cancel", True)
     running = await any_api.submit()
     await claim_one(any_api.store, new_lease(), LANE)
@@ -285,7 +285,7 @@ async def test_trying_again(any_api: Api) -> None:
         answer = await any_api.call("POST", f"/v1/jobs/{job_id}/retry")
         assert (answer.status_code, answer.json()["state"]) == (200, "ready")
     assert (await any_api.call("POST", f"/v1/jobs/{ready}/retry")).status_code == 409
-    assert {entry.action for entry in await any_api.store.read_audit(10)} == {"replay", "retry", "create key"}
+    assert {entry.action for entry in await any_api.store.audit.read(10)} == {"replay", "retry", "create key"}
 
 
 async def test_why_it_waits(any_api: Api) -> None:
@@ -316,7 +316,7 @@ async def test_the_trace_context_stays_with_the_job(api: Api, given: str, kept: 
 
 async def test_many_callers_share_few_commits(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
     gatherer = api.asgi.state.service.client._gatherer
-    sizes, enqueue = list[int](), api.store.enqueue
+    sizes, enqueue = list[int](), api.store.jobs.enqueue
 
     async def slow(jobs: Any, *more: Any, **others: Any) -> Any:
         sizes.append(len(jobs))
@@ -324,7 +324,7 @@ async def test_many_callers_share_few_commits(api: Api, monkeypatch: pytest.Monk
             await asyncio.sleep(0.01)
         return await enqueue(jobs, *more, **others)
 
-    monkeypatch.setattr(api.store, "enqueue", slow)
+    monkeypatch.setattr(api.store.jobs, "enqueue", slow)
     await asyncio.gather(*(api.submit() for _ in range(50)))
     assert sizes == [1, 49]
 

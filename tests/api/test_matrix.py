@@ -10,25 +10,25 @@ import pytest
 from fastapi.routing import APIRoute
 
 from fairlead.api.server import needs_of
-from fairlead.control.admission import set_depth, set_overload, set_rate
-from fairlead.control.audit import Operator
-from fairlead.control.budgets import set_budget
-from fairlead.control.callbacks import add_endpoint, remove_endpoint, send_ping
-from fairlead.control.limits import set_limit
-from fairlead.control.pauses import pause
-from fairlead.control.pools import set_pool
-from fairlead.control.quarantine import put
-from fairlead.control.schedules import add
-from fairlead.control.tenants import put_tenant
-from fairlead.core.admission import Overload
-from fairlead.core.apikey import Grant
-from fairlead.core.budget import RetryBudget
-from fairlead.core.callback import EVERYONE
-from fairlead.core.egress import EgressRules
-from fairlead.core.ids import make_ids
-from fairlead.core.schedule import ScheduleSpec
-from fairlead.core.tenancy import Tenant
+from fairlead.core.fairness.tenancy import Tenant
+from fairlead.core.jobs.ids import make_ids
+from fairlead.core.protection.backpressure import Overload
+from fairlead.core.protection.retry_budget import RetryBudget
+from fairlead.core.schedule.schedules import ScheduleSpec
+from fairlead.core.web.api_keys import Grant
+from fairlead.core.web.callbacks import EVERYONE
+from fairlead.core.web.egress import EgressRules
 from fairlead.errors import ScheduleRefused
+from fairlead.operate.audit import Operator
+from fairlead.operate.backpressure import set_depth, set_overload, set_rate
+from fairlead.operate.callbacks import add_endpoint, remove_endpoint, send_ping
+from fairlead.operate.limits import set_limit
+from fairlead.operate.pauses import pause
+from fairlead.operate.pools import set_pool
+from fairlead.operate.quarantine import put
+from fairlead.operate.retry_budgets import set_budget
+from fairlead.operate.schedules import add
+from fairlead.operate.tenants import put_tenant
 from tests.api.conftest import LANE, Api
 
 OWN, OTHER = "acme", "rival"
@@ -154,7 +154,7 @@ def routes_of(api: Api) -> dict[tuple[str, str], APIRoute]:
 async def make_callback(api: Api, tenant: str | None) -> str:
     """Endpoints as an endpoint of the API may need them; returns the id of a delivery to one."""
     for name in ("orders", "bills"):
-        if await api.store.read_callbacks([(tenant or EVERYONE, name)]):
+        if await api.store.callbacks.read([(tenant or EVERYONE, name)]):
             await remove_endpoint(api.store, Operator("tests"), tenant, name)
     await add_endpoint(api.store, Operator("tests"), EgressRules(), "orders", "https://hooks.example.org/", tenant)
     return (await send_ping(api.store, Operator("tests"), tenant, "orders", "default")).job_id

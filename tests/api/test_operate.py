@@ -7,13 +7,13 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from fairlead.control.audit import Operator
-from fairlead.control.pools import set_pool
-from fairlead.core.audit import AuditNote
-from fairlead.core.controls import Change
-from fairlead.core.pools import PLACE
-from fairlead.core.runtimes import RunCount, bucket_of
+from fairlead.core.fairness.run_times import RunCount, bucket_of
+from fairlead.core.insight.audit import AuditNote
+from fairlead.core.jobs.pools import PLACE
+from fairlead.core.protection.controls import Change
 from fairlead.handlers.spec import declare
+from fairlead.operate.audit import Operator
+from fairlead.operate.pools import set_pool
 from tests.api.conftest import Api
 from tests.contract.making import new_lease, worker_info
 
@@ -185,10 +185,10 @@ async def test_types(any_api: Api) -> None:
 
 async def test_a_type_shows_how_long_it_runs_and_what_was_done_to_it(any_api: Api) -> None:
     counts = [RunCount("mail", bucket_of(0.5), 90, 45.0), RunCount("mail", bucket_of(4.0), 10, 40.0)]
-    await any_api.store.record_usage([], [*counts, RunCount("other", bucket_of(9.0), 5, 45.0)])
+    await any_api.store.shares.record_usage([], [*counts, RunCount("other", bucket_of(9.0), 5, 45.0)])
     move = {"old": "short", "new": "medium", "why": "10 of 100 runs were longer"}
     note = AuditNote("fairlead classify", "move", "type mail", move)
-    await any_api.store.change_controls([Change(PLACE, "mail", {"pool": "medium"})], note)
+    await any_api.store.controls.change([Change(PLACE, "mail", {"pool": "medium"})], note)
     await ask(any_api, "POST", "/v1/pauses", 204, json={"scope": "type", "name": "mail", **WHY})
     (listed,) = (await ask(any_api, "GET", "/v1/types"))["types"]
     assert (listed["pool"], listed["place"]) == ("short", "medium")
@@ -208,7 +208,7 @@ async def test_a_type_shows_how_long_it_runs_and_what_was_done_to_it(any_api: Ap
 
 async def test_the_attempts_of_a_type_follow_the_settings_of_its_pool(any_api: Api) -> None:
     plain = declare("plain", _nothing, pool="short", version=1, timeout=None, retry=None, retention=None, upgrade=None)
-    await any_api.store.register_types([plain.job_type()])
+    await any_api.store.types.register([plain.job_type()])
     await set_pool(any_api.store, "medium", {"attempts": 4, "timeout": 90.0}, Operator("ada"))
 
     async def seen(name: str) -> tuple[float | None, int]:
@@ -217,7 +217,7 @@ async def test_the_attempts_of_a_type_follow_the_settings_of_its_pool(any_api: A
 
     assert (await seen("plain"), await seen("mail")) == ((None, 5), (None, 3))
     moves = [Change(PLACE, name, {"pool": "medium"}) for name in ("plain", "mail")]
-    await any_api.store.change_controls(moves, AuditNote("fairlead classify", "move", "type plain", {}))
+    await any_api.store.controls.change(moves, AuditNote("fairlead classify", "move", "type plain", {}))
     assert (await seen("plain"), await seen("mail")) == ((90, 4), (90, 3))
 
 
@@ -226,7 +226,7 @@ async def _nothing() -> None: ...
 
 async def test_workers_are_listed_and_directed(any_api: Api) -> None:
     worker = new_lease().owner
-    await any_api.store.register_worker(worker_info(worker), 30)
+    await any_api.store.workers.register(worker_info(worker), 30)
     (found,) = (await ask(any_api, "GET", "/v1/workers"))["workers"]
     assert (found["id"], found["state"], found["live"]) == (worker, "active", True)
     for action, state in (("drain", "draining"), ("stop", "stopping")):
@@ -238,7 +238,7 @@ async def test_workers_are_listed_and_directed(any_api: Api) -> None:
 async def test_figures(any_api: Api) -> None:
     await any_api.submit()
     await any_api.submit(run_in=60.0)
-    await any_api.store.register_worker(worker_info(new_lease().owner), 30)
+    await any_api.store.workers.register(worker_info(new_lease().owner), 30)
     pools = {pool["pool"]: pool for pool in (await ask(any_api, "GET", "/v1/stats"))["pools"]}
     assert pools["short"]["jobs"] == {"ready": 1, "scheduled": 1}
     assert pools["short"]["oldest_ready"] >= 0

@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
-from fairlead.control import own_schedules
-from fairlead.control.audit import Operator
-from fairlead.control.schedules import add, change, get, run_now
-from fairlead.core.schedule import ScheduleSpec
+from fairlead.core.schedule.schedules import ScheduleSpec
 from fairlead.handlers.recurring import on_terms
+from fairlead.operate import schedules
+from fairlead.operate.audit import Operator
+from fairlead.operate.schedules import add, change, get, run_now
 from tests.api.conftest import LANE, Api
 
 OWN, OTHER = "acme", "rival"
@@ -70,15 +70,15 @@ async def test_a_key_that_only_reads_changes_nothing(api: Api) -> None:
 
 async def test_another_tenants_schedule_is_as_absent_as_one_that_never_was(any_api: Api) -> None:
     await schedule(any_api, "theirs", OTHER)
-    before = await any_api.store.read_schedules(["theirs"])
+    before = await any_api.store.schedules.read(["theirs"])
     key = await any_api.key("operate", tenant=OWN)
     for foreign, absent in zip(requests_about("theirs"), requests_about("absent"), strict=True):
         answer, missing = [await any_api.call(method, path, key, **more) for method, path, more in (foreign, absent)]
         assert (answer.status_code, answer.json()["code"]) == (404, "SCHEDULE_NOT_FOUND"), foreign
         assert answer.text.replace("theirs", "absent") == missing.text, foreign
         assert set(answer.headers) == set(missing.headers)
-    assert await any_api.store.read_schedules(["theirs"]) == before
-    assert (await any_api.store.read_audit(1))[0].action == "create key"
+    assert await any_api.store.schedules.read(["theirs"]) == before
+    assert (await any_api.store.audit.read(1))[0].action == "create key"
 
 
 async def test_lists_have_only_what_is_ones_own_and_pages_do_not_tell_of_the_rest(any_api: Api) -> None:
@@ -105,8 +105,8 @@ async def test_a_schedule_cannot_be_made_or_moved_for_another_tenant(api: Api) -
     ):
         answer = await api.call(method, path, key, json=body)
         assert (answer.status_code, answer.json()["code"]) == (403, "TENANT_FORBIDDEN")
-    assert [item.name for item in await api.store.list_schedules(9)] == ["mine"]
-    assert await api.store.list_schedules(9, tenant=OTHER) == []
+    assert [item.name for item in await api.store.schedules.page(9)] == ["mine"]
+    assert await api.store.schedules.page(9, tenant=OTHER) == []
 
 
 @pytest.mark.parametrize("name", ["nightly", "rival/nightly", "acme/a/b", "acmenightly", "acme/"])
@@ -119,7 +119,7 @@ async def test_names_that_are_not_ones_own_are_refused_whether_taken_or_not(api:
 
 
 async def test_what_a_tenant_makes_itself_is_neither_fast_nor_plenty(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(own_schedules, "MOST", 2)
+    monkeypatch.setattr(schedules, "MOST", 2)
     key = await api.key("operate", tenant=OWN)
     fast = await api.call("POST", "/v1/schedules", key, json={**NEW, "expression": "every 10ms"})
     assert (fast.status_code, "once a second" in fast.json()["detail"]) == (409, True)
@@ -149,7 +149,7 @@ async def test_a_schedule_that_changes_hands_in_between_is_not_changed(
     """The operator gives the schedule to another tenant after the request has read it and before it writes."""
     await schedule(api, "moving", OWN)
     key = await api.key("operate", tenant=OWN)
-    see, turns = api.store.see_schedule, itertools.count()
+    see, turns = api.store.schedules.see, itertools.count()
 
     async def late(name: str) -> Any:
         seen = await see(name)
@@ -157,8 +157,8 @@ async def test_a_schedule_that_changes_hands_in_between_is_not_changed(
             await change(api.store, name, lambda spec: on_terms(spec, {"tenant": OTHER}), ADA)
         return seen
 
-    monkeypatch.setattr(api.store, "see_schedule", late)
+    monkeypatch.setattr(api.store.schedules, "see", late)
     answer = await api.call("PATCH", "/v1/schedules/moving", key, json={"expression": "@hourly"})
     assert answer.status_code == 404, answer.text
-    (found,) = await api.store.read_schedules(["moving"])
+    (found,) = await api.store.schedules.read(["moving"])
     assert (found.spec.lane.tenant, found.spec.expression) == (OTHER, "0 3 * * *")

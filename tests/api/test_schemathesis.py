@@ -17,7 +17,7 @@ from hypothesis import HealthCheck, Phase, settings
 from schemathesis.checks import negative_data_rejection
 
 from fairlead.api import allowance
-from fairlead.core.buckets import Flow
+from fairlead.core.protection.token_bucket import Flow
 from tests.api.conftest import MEMORY, mail_app
 from tests.support.serving import Served, served
 

@@ -6,7 +6,7 @@ from typing import Any
 import httpx2
 import pytest
 
-from fairlead.control.audit import verify_chain
+from fairlead.operate.audit import verify_chain
 from tests.api.conftest import Api
 
 WHY = {"reason": "a test"}
@@ -45,7 +45,7 @@ async def test_a_tenant_is_set_up_changed_and_forgotten(any_api: Api) -> None:
     assert listed["version"] == plain["version"] > changed["version"] > made["version"] > 0
     await done(api, "DELETE", "/v1/tenants/acme/eu?reason=gone")
     assert (await done(api, "GET", "/v1/tenants/acme/eu"))["set_up"] is False
-    entries = await api.store.read_audit(10)
+    entries = await api.store.audit.read(10)
     assert [entry.action for entry in entries[:4]] == ["tenants.remove", "tenants.set", "tenants.set", "tenants.set"]
     assert (await verify_chain(api.store)).sound
 
@@ -194,7 +194,7 @@ async def test_a_schedule_is_added_changed_and_removed(any_api: Api) -> None:
     assert (await refused(api, "PATCH", path, {"expression": "@daily"}, If_Match=seen))[0] == 412
     assert (await refused(api, "DELETE", path, None, If_Match=seen))[0] == 412
     assert await done(api, "GET", path) == changed
-    assert (await api.store.read_audit(1))[0].actor.startswith("key ")
+    assert (await api.store.audit.read(1))[0].actor.startswith("key ")
     await done(api, "DELETE", path)
     assert await refused(api, "GET", path) == (404, "SCHEDULE_NOT_FOUND")
 

@@ -3,13 +3,13 @@
 import asyncio
 import json
 
-from fairlead.core.runtimes import bucket_of
-from fairlead.core.waits import WaitCount
+from fairlead.core.fairness.run_times import bucket_of
+from fairlead.core.insight.wait_times import WaitCount
 from tests.api.conftest import Api
 
 
 async def test_the_last_hour_is_what_was_sampled(api: Api) -> None:
-    await api.store.add_sample('{"pools":{},"ended":{"dead":1},"seconds":5.0}', 3600)
+    await api.store.samples.add('{"pools":{},"ended":{"dead":1},"seconds":5.0}', 3600)
     (sample,) = (await api.call("GET", "/v1/stats/history")).json()["samples"]
     assert sample["ended"] == {"dead": 1}
 
@@ -22,7 +22,7 @@ async def test_waits_are_told_by_pool_and_by_minute(any_api: Api) -> None:
         "minutes": [],
     }
     short, long = WaitCount("short", bucket_of(0.5), 99), WaitCount("long", bucket_of(8.0), 1)
-    await any_api.store.record_usage([], [], [short, long])
+    await any_api.store.shares.record_usage([], [], [short, long])
     found = (await any_api.call("GET", "/v1/stats/waits", params={"seconds": 300})).json()
     together = {"count": 100, "p50": 0.5625, "p95": 0.5625, "p99": 0.5625}
     assert found["all"] == together
@@ -36,7 +36,7 @@ async def test_waits_are_told_by_pool_and_by_minute(any_api: Api) -> None:
 
 async def test_the_stream_tells_every_viewer_how_it_looks(api: Api) -> None:
     await api.submit()
-    await api.store.record_usage([], [], [WaitCount("short", bucket_of(0.5), 3)])
+    await api.store.shares.record_usage([], [], [WaitCount("short", bucket_of(0.5), 3)])
     watch = api.asgi.state.service.watch
     viewers = [asyncio.create_task(api.call("GET", "/v1/stats/stream")) for _ in range(2)]
     while watch.newest is None:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
-from fairlead.core.callback import Delivered
+from fairlead.core.web.callbacks import Delivered
 from fairlead.wiring import make_store
 from tests.browser.conftest import ROOT, Site, missing
 
@@ -118,8 +118,8 @@ def tell_of_hostile(site: Site) -> None:
         store = make_store(site.url)
         await store.open()
         try:
-            (endpoint,) = await store.read_callbacks([("", "hostile")])
-            assert await store.log_delivery(endpoint, told)
+            (endpoint,) = await store.callbacks.read([("", "hostile")])
+            assert await store.callbacks.log_delivery(endpoint, told)
         finally:
             await store.close()
 

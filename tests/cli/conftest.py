@@ -42,7 +42,7 @@ class Shop:
         async def register() -> None:
             async with self.app:
                 registry = self.app.registry
-                await (await self.app.store()).register_types([registry[name].job_type() for name in registry])
+                await (await self.app.store()).types.register([registry[name].job_type() for name in registry])
 
         asyncio.run(register())
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from fairlead.core.health import Count
+from fairlead.core.protection.run_counts import Count
 from tests.cli.conftest import HOSTILE, Run, Shop
 
 
@@ -24,7 +24,7 @@ def shop(any_shop: Shop) -> Shop:
 def count(shop: Shop, *counts: Count) -> None:
     async def count() -> None:
         async with shop.app:
-            await (await shop.app.store()).count_runs(counts)
+            await (await shop.app.store()).run_counts.count(counts)
 
     asyncio.run(count())
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from fairlead.core.callback import Delivered
-from fairlead.core.ids import make_ids
+from fairlead.core.jobs.ids import make_ids
+from fairlead.core.web.callbacks import Delivered
 from tests.cli.conftest import HOSTILE, Run, Shop
 
 HOOK = "https://hooks.example.org/fairlead"
@@ -84,7 +84,7 @@ def log_one(shop: Shop, tried: Delivered) -> None:
     async def log() -> None:
         async with shop.app:
             store = await shop.app.store()
-            (known,) = await store.read_callbacks([("", "orders")])
-            assert await store.log_delivery(known, tried)
+            (known,) = await store.callbacks.read([("", "orders")])
+            assert await store.callbacks.log_delivery(known, tried)
 
     asyncio.run(log())

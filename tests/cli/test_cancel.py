@@ -4,7 +4,7 @@ import asyncio
 import json
 from typing import Any
 
-from fairlead.core.model import Quota
+from fairlead.core.jobs.model import Quota
 from tests.cli.conftest import Run, Shop
 from tests.contract.making import new_lease
 
@@ -14,7 +14,7 @@ def claim(shop: Shop, lane: int) -> str:
 
     async def claim() -> str:
         async with shop.app:
-            (taken,) = await (await shop.app.store()).claim([Quota(lane, 1)], new_lease())
+            (taken,) = await (await shop.app.store()).jobs.claim([Quota(lane, 1)], new_lease())
             return taken.id
 
     return asyncio.run(claim())
@@ -23,7 +23,7 @@ def claim(shop: Shop, lane: int) -> str:
 def lane_of(shop: Shop, job_id: str) -> int:
     async def lane() -> int:
         async with shop.app:
-            (held,) = await (await shop.app.store()).held([job_id])
+            (held,) = await (await shop.app.store()).reader.held([job_id])
             return held.lane.id
 
     return asyncio.run(lane())

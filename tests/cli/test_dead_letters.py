@@ -11,7 +11,7 @@ import apsw
 import pytest
 
 from fairlead import App, Retry
-from fairlead.core.ids import make_ids
+from fairlead.core.jobs.ids import make_ids
 from tests.cli.conftest import HOSTILE, Run, Shop
 
 (UNKNOWN_ID,) = make_ids(1, 0.0)

@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 from fairlead import Retry
-from fairlead.core.ids import make_ids
+from fairlead.core.jobs.ids import make_ids
 from tests.cli.conftest import HOSTILE, Run, Shop
 
 (UNKNOWN_ID,) = make_ids(1, 0.0)

@@ -2,7 +2,7 @@
 
 import json
 
-from fairlead.core.apikey import key_id_of
+from fairlead.core.web.api_keys import key_id_of
 from tests.cli.conftest import HOSTILE, Run, Shop
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import fairlead
-from fairlead.core.model import WorkerInfo
+from fairlead.core.jobs.model import WorkerInfo
 from tests.cli.conftest import HOSTILE, Run, Shop
 from tests.support.processes import heed_ctrl_c
 
@@ -99,9 +99,9 @@ def test_workers_live_and_lost(run: Run, shop: Shop) -> None:
             for name, lease in (("1" * 8, 60.0), ("2" * 8, 0.0)):
                 worker_id = f"{name}-0000-4000-8000-000000000000"
                 info = WorkerInfo(worker_id, "[red]host", 42, ("short", "long"), ("greet",), 10, "0.1.0")
-                await store.register_worker(info, lease)
+                await store.workers.register(info, lease)
             figures = {"succeeded": 7, "retrying": 2, "dead": 1, "running": 3, "refused": 4}
-            await store.report_worker("11111111-0000-4000-8000-000000000000", figures)
+            await store.workers.report("11111111-0000-4000-8000-000000000000", figures)
 
     assert run("workers", "--database", shop.url).stdout == "no workers\n"
     asyncio.run(register())

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from fairlead.control import schedules as control
-from fairlead.control.audit import Operator
-from fairlead.core.recur import created
+from fairlead.core.schedule.fires import created
+from fairlead.operate import schedules as control
+from fairlead.operate.audit import Operator
 from tests.cli.conftest import HOSTILE, Run, Shop
 
 
@@ -120,11 +120,11 @@ def test_missed_fires_are_shown(run: Run, shop: Shop) -> None:
         async with shop.app:
             store = await shop.app.store()
             await shop.app.schedules.add("hello", "every 10s", shop.greet, {"name": "ada"})
-            (schedule,) = await store.read_schedules(["hello"])
+            (schedule,) = await store.schedules.read(["hello"])
             old = created(schedule.spec, None, schedule.handled_until - 100)
             write = old._replace(seen=schedule.version)
             note = Operator("ann").note("test", "hello")
-            assert await store.write_schedule(write, note)
+            assert await store.schedules.write(write, note)
             await control.pause(store, "hello", Operator("ann"))
 
     asyncio.run(miss())

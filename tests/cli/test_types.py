@@ -5,12 +5,12 @@ import json
 from collections.abc import Awaitable, Callable
 
 import fairlead
-from fairlead.core.audit import AuditNote
-from fairlead.core.controls import Change
-from fairlead.core.pools import PLACE
-from fairlead.core.runtimes import RunCount, bucket_of
-from fairlead.core.waits import WaitCount
-from fairlead.ports.store import Store
+from fairlead.core.fairness.run_times import RunCount, bucket_of
+from fairlead.core.insight.audit import AuditNote
+from fairlead.core.insight.wait_times import WaitCount
+from fairlead.core.jobs.pools import PLACE
+from fairlead.core.protection.controls import Change
+from fairlead.records.store import Store
 from tests.cli.conftest import HOSTILE, Run, Shop
 
 
@@ -29,10 +29,10 @@ def measured(shop: Shop) -> None:
 
     async def write(store: Store) -> None:
         counts = [RunCount("greet", bucket_of(0.5), 90, 45.0), RunCount("greet", bucket_of(4.0), 10, 40.0)]
-        await store.record_usage([], counts, [WaitCount("medium", bucket_of(0.25), 7)])
+        await store.shares.record_usage([], counts, [WaitCount("medium", bucket_of(0.25), 7)])
         details = {"old": "medium", "new": "long", "why": f"slow {HOSTILE}"}
         note = AuditNote("fairlead classify", "move", "type greet", details)
-        await store.change_controls([Change(PLACE, "greet", {"pool": "long"})], note)
+        await store.controls.change([Change(PLACE, "greet", {"pool": "long"})], note)
 
     on_store(shop, write)
 

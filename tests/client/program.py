@@ -80,7 +80,7 @@ class Program:
 
     def stored(self) -> int:
         """How many jobs there are beside the first."""
-        counts: dict[Any, int] = self.ask(self.store().count_jobs())
+        counts: dict[Any, int] = self.ask(self.store().reader.count_jobs())
         return sum(counts.values()) - 1
 
     def close(self) -> None:

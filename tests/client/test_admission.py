@@ -11,10 +11,10 @@ import pytest
 
 import fairlead
 from fairlead.client import admission
-from fairlead.control.admission import bounds, set_depth, set_overload, set_rate
-from fairlead.control.audit import Operator
-from fairlead.core.admission import overload
-from fairlead.ports.store import Store
+from fairlead.core.protection.backpressure import overload
+from fairlead.operate.audit import Operator
+from fairlead.operate.backpressure import bounds, set_depth, set_overload, set_rate
+from fairlead.records.store import Store
 from fairlead.scheduler.sample import Sampler
 
 ADA = Operator("ada", "a flood")
@@ -34,7 +34,7 @@ def declare(url: str) -> tuple[fairlead.App, fairlead.Handler[..., Any]]:
 
 async def stored(store: Store) -> int:
     """How many jobs there are."""
-    return sum((await store.count_jobs()).values())
+    return sum((await store.reader.count_jobs()).values())
 
 
 async def test_without_bounds_everything_is_accepted(store_url: str) -> None:
@@ -42,7 +42,7 @@ async def test_without_bounds_everything_is_accepted(store_url: str) -> None:
     async with app:
         for job in await mail.enqueue_many([{}] * 1500):
             assert (job.shed, job.deferred) == (False, None)
-        assert await (await app.store()).admissions() == {}
+        assert await (await app.store()).backpressure.admissions() == {}
 
 
 async def test_what_goes_beyond_a_tenants_depth_is_refused_whole(store_url: str) -> None:
@@ -207,6 +207,6 @@ async def eventually_accepted(mail: fairlead.Handler[..., Any]) -> None:
 async def counted(store: Store, expected: dict[tuple[str, str], int]) -> None:
     """Wait until the store has been told; that happens in the background."""
     deadline = time.monotonic() + PATIENCE
-    while (found := await store.admissions()) != expected:
+    while (found := await store.backpressure.admissions()) != expected:
         assert time.monotonic() < deadline, found
         await asyncio.sleep(0.02)

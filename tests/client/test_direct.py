@@ -13,11 +13,11 @@ import fairlead
 from fairlead.client import direct
 from fairlead.client.gather import COMPANY
 from fairlead.client.handler import ALONE
-from fairlead.control.admission import set_depth
-from fairlead.control.audit import Operator
-from fairlead.core.model import Enqueued, NewJob
-from fairlead.core.states import State
+from fairlead.core.jobs.model import Enqueued, NewJob
+from fairlead.core.jobs.states import State
 from fairlead.errors import StoreRefused, StoreUnavailable
+from fairlead.operate.audit import Operator
+from fairlead.operate.backpressure import set_depth
 from tests.client.program import LONG, Program, stay_fresh
 from tests.worker.support import until
 
@@ -129,13 +129,13 @@ def test_threads_at_once_lose_nothing(program: Program) -> None:
 
 def test_a_cut_is_overcome_with_the_same_ids(program: Program, monkeypatch: pytest.MonkeyPatch) -> None:
     store = program.store()
-    enqueue_now = store.enqueue_now
+    enqueue_now = store.jobs.enqueue_now
 
     def cut(jobs: Sequence[NewJob], wake: Collection[str] = ()) -> list[Enqueued]:
         enqueue_now(jobs, wake)
         raise StoreUnavailable("nobody knows")
 
-    monkeypatch.setattr(store, "enqueue_now", cut)
+    monkeypatch.setattr(store.jobs, "enqueue_now", cut)
     job = program.mail.delay(7)
     assert (program.stored(), program.bridged) == (1, 1)
     assert program.ask(job.read()).payload == '{"number":7}'

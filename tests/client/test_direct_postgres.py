@@ -3,16 +3,17 @@
 import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, cast
 
 import psycopg
 import pytest
 
 from fairlead.client import direct
-from fairlead.core.model import Enqueued
+from fairlead.core.jobs.model import Enqueued
 from fairlead.errors import StoreUnavailable
 from fairlead.stores.postgres import blocking
 from fairlead.stores.postgres.store import PostgresStore
+from fairlead.wiring import make_store
 from tests.client.program import LONG, Program, stay_fresh
 
 pytestmark = pytest.mark.postgres
@@ -41,8 +42,8 @@ def locked(program: Program) -> Iterator[None]:
 
 def test_a_job_that_is_stored_already_is_not_stored_twice(on_postgres: Program) -> None:
     store, (job,) = on_postgres.store(), on_postgres.mail._build([{}], on_postgres.mail._shared())
-    assert store.enqueue_now([job]) == [Enqueued(job.id, False)]
-    assert store.enqueue_now([job]) is None
+    assert store.jobs.enqueue_now([job]) == [Enqueued(job.id, False)]
+    assert store.jobs.enqueue_now([job]) is None
     assert on_postgres.stored() == 1
 
 
@@ -129,12 +130,12 @@ def test_what_a_signal_handler_raises_reaches_the_caller(on_postgres: Program) -
 
 
 async def test_a_closed_store_says_so_and_can_be_opened_again(postgres_url: str) -> None:
-    store = PostgresStore(postgres_url)
+    store = make_store(postgres_url)
     await store.open()
     await store.close()
     with pytest.raises(StoreUnavailable, match="closed"):
-        store._own_thread.run("notify", {"pool": "short"})
-    store.wake_now(["short"])
+        cast(PostgresStore, store.jobs)._own_thread.run("notify", {"pool": "short"})
+    store.jobs.wake_now(["short"])
     await store.open()
-    store._own_thread.run("notify", {"pool": "short"})
+    cast(PostgresStore, store.jobs)._own_thread.run("notify", {"pool": "short"})
     await store.close()

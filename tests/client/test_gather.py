@@ -3,8 +3,7 @@
 import asyncio
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import aclosing
-from datetime import UTC, datetime
-from typing import Any, cast
+from typing import Any
 
 import pytest
 
@@ -12,11 +11,10 @@ import fairlead
 from fairlead.client import gather
 from fairlead.client.gather import Gatherer
 from fairlead.client.wakeups import Waker
-from fairlead.core.model import Enqueued, NewJob
-from fairlead.core.plain import PlainBatch
-from fairlead.errors import StoreRefused, StoreUnavailable
-from fairlead.ports.store import Store
+from fairlead.core.jobs.model import Enqueued, NewJob
+from fairlead.errors import StoreRefused
 from tests.contract.making import new_job
+from tests.support.doubles import store_of
 
 
 class SlowStore:
@@ -45,8 +43,8 @@ class SlowStore:
 
 def gatherer_on(store: SlowStore) -> tuple[Gatherer, Waker]:
     """A gatherer and its waker."""
-    waker = Waker(cast(Store, store))
-    return Gatherer(cast(Store, store), waker), waker
+    waker = Waker(store_of(jobs=store))
+    return Gatherer(store_of(jobs=store), waker), waker
 
 
 @pytest.mark.parametrize(("writers", "count"), [(1, 30), (8, gather.FEW)])
@@ -258,7 +256,7 @@ async def test_a_large_submission_is_stored_whole(store_url: str, run_in: str | 
     async with app:
         jobs = await count.options(run_in=run_in).enqueue_many([{"number": number} for number in range(2_300)])
         assert len({job.id for job in jobs}) == 2_300
-        assert sum((await (await app.store()).count_jobs()).values()) == 2_300
+        assert sum((await (await app.store()).reader.count_jobs()).values()) == 2_300
         for number in (0, 999, 1_100, 2_299):
             assert (await jobs[number].read()).payload == f'{{"number":{number}}}'
 
@@ -272,98 +270,4 @@ async def test_nothing_of_a_large_submission_is_stored_where_one_argument_is_wro
     async with app:
         with pytest.raises(fairlead.InvalidArguments):
             await count.enqueue_many([*[{"number": number} for number in range(2_300)], {"number": "many"}])
-        assert sum((await (await app.store()).count_jobs()).values()) == 0
-
-
-@pytest.mark.parametrize(
-    ("special", "is_plain"),
-    [
-        ({}, True),
-        ({"tenant": "acme", "priority": "high", "pool": "long"}, True),
-        ({"run_in": "1h"}, False),
-        ({"run_at": datetime(2020, 1, 1, tzinfo=UTC)}, False),
-        ({"not_after": datetime(2100, 1, 1, tzinfo=UTC)}, False),
-        ({"timeout": "1m"}, False),
-        ({"parent": "01890000-0000-7000-8000-000000000001"}, False),
-    ],
-)
-async def test_only_what_nothing_is_special_about_is_stored_the_plain_way(
-    special: dict[str, Any], is_plain: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    app = fairlead.App("sqlite:///:memory:")
-    plain: list[str] = []
-
-    @app.handler("count")
-    async def count(number: int) -> None: ...
-
-    async with app:
-        store = await app.store()
-        enqueue_plain = store.enqueue_plain
-
-        async def seen(batch: PlainBatch, wake: Collection[str] = ()) -> None:
-            plain.extend(batch.ids)
-            await enqueue_plain(batch, wake)
-
-        monkeypatch.setattr(store, "enqueue_plain", seen)
-        await count.enqueue(0)
-        jobs = await count.options(**special).enqueue_many([{"number": number} for number in range(600)])
-        assert plain == ([job.id for job in jobs] if is_plain else [])
-        assert [(job.tenant, job.duplicate, job.shed, job.deferred) for job in jobs] == [
-            (special.get("tenant", "default"), False, False, None)
-        ] * 600
-        record = await jobs[-1].read()
-        assert (record.payload, record.tenant, record.pool) == (
-            '{"number":599}',
-            special.get("tenant", "default"),
-            special.get("pool", "short"),
-        )
-
-
-async def test_a_plain_batch_whose_answer_was_lost_is_not_stored_twice(
-    store_url: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    app = fairlead.App(store_url)
-
-    @app.handler("count")
-    async def count(number: int) -> None: ...
-
-    async with app:
-        store = await app.store()
-        enqueue_plain, lost = store.enqueue_plain, [True]
-
-        async def lose_an_answer(batch: PlainBatch, wake: Collection[str] = ()) -> None:
-            await enqueue_plain(batch, wake)
-            if lost:
-                raise StoreUnavailable("the connection broke" if lost.pop() else "")
-
-        await count.enqueue(0)
-        monkeypatch.setattr(store, "enqueue_plain", lose_an_answer)
-        jobs = await count.enqueue_many([{"number": number} for number in range(1_500)])
-        assert not lost
-        assert len({job.id for job in jobs}) == 1_500
-        assert sum((await store.count_jobs()).values()) == 1_501
-        assert (await jobs[7].read()).payload == '{"number":7}'
-
-
-async def test_patience_begins_with_the_first_try_of_a_plain_batch(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(gather, "PATIENCE", 0.0)
-    tries: list[str] = []
-
-    class Away(SlowStore):
-        async def enqueue_plain(self, batch: PlainBatch, wake: Collection[str] = ()) -> None:
-            tries.append("plain")
-            raise StoreUnavailable("away")
-
-        async def enqueue(
-            self, jobs: Sequence[NewJob], again: bool = False, wake: Collection[str] = ()
-        ) -> list[Enqueued]:
-            tries.append("again")
-            raise StoreUnavailable("away")
-
-    gatherer, waker = gatherer_on(Away())
-    job = new_job()
-    with pytest.raises(StoreUnavailable):
-        async with aclosing(gatherer.submit_plain([PlainBatch(job.lane, [job.id], ["{}"])])) as stored:
-            _ = [batch async for batch in stored]
-    assert tries == ["plain"]
-    await waker.close()
+        assert sum((await (await app.store()).reader.count_jobs()).values()) == 0

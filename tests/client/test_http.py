@@ -33,11 +33,11 @@ from fairlead import (
 )
 from fairlead.api.problems import Problem
 from fairlead.client import http
-from fairlead.control.admission import set_overload
-from fairlead.control.audit import Operator
-from fairlead.core.admission import overload
-from fairlead.core.apikey import ApiKey
-from fairlead.core.progress import RunReport
+from fairlead.core.jobs.progress import RunReport
+from fairlead.core.protection.backpressure import overload
+from fairlead.core.web.api_keys import ApiKey
+from fairlead.operate.audit import Operator
+from fairlead.operate.backpressure import set_overload
 from tests.api.conftest import LANE, MEMORY, Api, mail_app, open_api
 from tests.contract.making import claim_one, new_lease, worker_info
 from tests.support.serving import served
@@ -101,7 +101,7 @@ async def test_retry_policies_travel(api: Api, client: HTTPClient) -> None:
 async def test_a_start_is_estimated_as_in_process(api: Api, client: HTTPClient) -> None:
     job = await client.enqueue("mail", {"to": "ann"}, run_in="5m")
     assert await job.estimated_start() is None
-    await api.store.register_worker(replace(worker_info(new_lease().owner), pools=("short",)), 60.0)
+    await api.store.workers.register(replace(worker_info(new_lease().owner), pools=("short",)), 60.0)
     start = await job.estimated_start()
     assert start == (await job.read()).run_at == (await api.app.explain(job.id)).estimated_start
 
@@ -120,7 +120,9 @@ async def test_a_job_is_read_as_in_process(api: Api, client: HTTPClient) -> None
 async def test_progress_is_read_as_in_process(api: Api, client: HTTPClient) -> None:
     job = await client.enqueue("mail", {"to": "ann"}, tenant="acme")
     claimed = await claim_one(api.store, new_lease(), LANE)
-    await api.store.report_progress([RunReport(job.id, claimed.fence, *claimed.lease, 1.0, 8.0, "first of eight")])
+    await api.store.run_state.report_progress(
+        [RunReport(job.id, claimed.fence, *claimed.lease, 1.0, 8.0, "first of eight")]
+    )
     found = (await job.read()).progress
     assert found == (await api.app.read(job.id)).progress
     assert found

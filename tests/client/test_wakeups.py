@@ -9,8 +9,8 @@ import pytest
 from fairlead.client import wakeups
 from fairlead.client.wakeups import Waker
 from fairlead.errors import StoreUnavailable
-from fairlead.ports.store import Store
 from tests.support.clock import Clock
+from tests.support.doubles import store_of
 
 A, B = frozenset({"a"}), frozenset({"b"})
 LONG = 10.0
@@ -58,7 +58,7 @@ def leave(waker: Waker, pools: frozenset[str], loop: Loop) -> frozenset[str]:
 
 
 def waker_on(store: Hints) -> Waker:
-    return Waker(cast(Store, store))
+    return Waker(store_of(jobs=store))
 
 
 async def test_callers_send_what_comes_after_a_pause_themselves(clock: Clock) -> None:

@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from fairlead.ports.store import Store
+from fairlead.records.store import Store
 from tests.contract.world import World, open_world
 
 MEMORY = "sqlite:///:memory:"

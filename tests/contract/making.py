@@ -5,9 +5,9 @@ from random import Random
 from typing import Any
 from uuid import uuid4
 
-from fairlead.core.failure import FailureClass
-from fairlead.core.ids import make_ids
-from fairlead.core.model import (
+from fairlead.core.jobs.failure import FailureClass
+from fairlead.core.jobs.ids import make_ids
+from fairlead.core.jobs.model import (
     ActiveLane,
     Claim,
     Ending,
@@ -24,10 +24,10 @@ from fairlead.core.model import (
     Unique,
     WorkerInfo,
 )
-from fairlead.core.retry import Retry
-from fairlead.core.settle import settle
-from fairlead.core.states import State
-from fairlead.ports.store import Store
+from fairlead.core.jobs.retry import Retry
+from fairlead.core.jobs.settle import settle
+from fairlead.core.jobs.states import State
+from fairlead.records.store import Store
 
 LANE = Lane("default", "acme", "mail", Priority.DEFAULT, 1)
 POLICY = Retry(attempts=3, first=10, factor=2, cap=100)
@@ -82,13 +82,13 @@ def worker_info(worker_id: str) -> WorkerInfo:
 async def enqueue_one(store: Store, lane: Lane = LANE, **fields: Any) -> NewJob:
     """Store one job."""
     job = new_job(lane, **fields)
-    await store.enqueue([job])
+    await store.jobs.enqueue([job])
     return job
 
 
 async def claim(store: Store, lease: Lease, most: int = 100, lane: Lane = LANE) -> list[Claim]:
     """Claim from one lane."""
-    return await store.claim([Quota(lane.id, most)], lease)
+    return await store.jobs.claim([Quota(lane.id, most)], lease)
 
 
 async def claim_one(store: Store, lease: Lease, lane: Lane = LANE) -> Claim:
@@ -117,25 +117,25 @@ def failed(job: Claim | Held, permanent: bool = False) -> Settlement:
 
 async def finish(store: Store, job: Claim) -> None:
     """End a job well."""
-    assert await store.settle([done(job)]) == {job.id}
+    assert await store.jobs.settle([done(job)]) == {job.id}
 
 
 async def run_to_end(store: Store, lease: Lease, lane: Lane = LANE) -> list[Claim]:
     """Claim all ready jobs of a lane and end them well."""
     claims = await claim(store, lease, 1000, lane)
-    assert await store.settle([done(job) for job in claims]) == {job.id for job in claims}
+    assert await store.jobs.settle([done(job) for job in claims]) == {job.id for job in claims}
     return claims
 
 
 async def state_of(store: Store, job_id: str) -> State | None:
     """Where a job is, or None where there is none."""
-    record = await store.read(job_id)
+    record = await store.reader.read(job_id)
     return record.state if record else None
 
 
 async def one_held(store: Store, job_id: str) -> Held:
     """A live job as another settler sees it."""
-    (held,) = await store.held([job_id])
+    (held,) = await store.reader.held([job_id])
     return held
 
 

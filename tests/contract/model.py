@@ -3,9 +3,9 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from fairlead.core.model import Claim, Ending, Enqueued, Hold, Lane, Lease, NewJob, Scope, Settlement
-from fairlead.core.replay import Refusal, Revival
-from fairlead.core.states import FINAL, PENDING, State
+from fairlead.core.jobs.dead_letters import Refusal, Revival
+from fairlead.core.jobs.model import Claim, Ending, Enqueued, Hold, Lane, Lease, NewJob, Scope, Settlement
+from fairlead.core.jobs.states import FINAL, PENDING, State
 
 
 @dataclass

@@ -2,11 +2,11 @@
 
 from typing import Any
 
-from fairlead.core.audit import AuditNote
-from fairlead.core.model import JobFilter, JobRecord
-from fairlead.core.recur import created
-from fairlead.core.schedule import FireRecord, Schedule, ScheduleSpec
-from fairlead.ports.store import Store
+from fairlead.core.insight.audit import AuditNote
+from fairlead.core.jobs.model import JobFilter, JobRecord
+from fairlead.core.schedule.fires import created
+from fairlead.core.schedule.schedules import FireRecord, Schedule, ScheduleSpec
+from fairlead.records.store import Store
 from fairlead.scheduler.recur import Recurrer
 from fairlead.telemetry.events import Event, Telemetry
 from tests.contract.making import LANE
@@ -23,24 +23,24 @@ def spec(name: str = "tick", expression: str = "every 10s", **fields: Any) -> Sc
 async def add(world: World, wanted: ScheduleSpec, owner: str | None = None) -> Schedule:
     """Store a schedule that begins now."""
     write = created(wanted, owner, await world.store.now())
-    assert await world.store.write_schedule(write, NOTE)
+    assert await world.store.schedules.write(write, NOTE)
     return write.schedule
 
 
 async def read(store: Store, name: str = "tick") -> Schedule:
     """The schedule as it is now."""
-    (schedule,) = await store.read_schedules([name])
+    (schedule,) = await store.schedules.read([name])
     return schedule
 
 
 async def fires(store: Store, name: str = "tick", most: int = 1000) -> list[FireRecord]:
     """Its fires, oldest first."""
-    return (await store.read_fires([name], most))[::-1]
+    return (await store.schedules.fires([name], most))[::-1]
 
 
 async def jobs(store: Store) -> list[JobRecord]:
     """All jobs, by the time they were due."""
-    page = await store.list_jobs(JobFilter(), 1000)
+    page = await store.reader.list_jobs(JobFilter(), 1000)
     return sorted(page.jobs, key=lambda job: job.run_at)
 
 

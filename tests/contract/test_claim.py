@@ -2,9 +2,9 @@
 
 import pytest
 
-from fairlead.core.model import Ending, Lane, Lease, Priority, Quota
-from fairlead.core.states import State
-from fairlead.ports.store import Store
+from fairlead.core.jobs.model import Ending, Lane, Lease, Priority, Quota
+from fairlead.core.jobs.states import State
+from fairlead.records.store import Store
 from tests.contract.making import (
     LANE,
     claim,
@@ -27,7 +27,7 @@ OTHER = LANE._replace(tenant="globex")
 
 async def test_a_claim_tells_everything_about_the_job(world: World) -> None:
     job = new_job(payload='{"a":1}', not_after=world.clock() + 100, options='{"timeout":3}')
-    await world.store.enqueue([job])
+    await world.store.jobs.enqueue([job])
     world.advance(40)
     lease = new_lease()
     claimed = await claim_one(world.store, lease)
@@ -38,7 +38,7 @@ async def test_a_claim_tells_everything_about_the_job(world: World) -> None:
 
 
 async def test_a_job_past_its_last_start_has_no_time_left(world: World) -> None:
-    await world.store.enqueue([new_job(not_after=world.clock() + 10)])
+    await world.store.jobs.enqueue([new_job(not_after=world.clock() + 10)])
     world.advance(25)
     assert (await claim_one(world.store, new_lease())).time_left == -15
 
@@ -48,14 +48,14 @@ async def test_a_claimed_job_is_running_and_owned(world: World) -> None:
     claimed = await claim_one(world.store, lease)
     held = await one_held(world.store, job.id)
     assert held.hold == claimed.hold == (State.RUNNING, 1, lease.owner, lease.token, False)
-    record = await world.store.read(job.id)
+    record = await world.store.reader.read(job.id)
     assert record is not None
     assert record.started_at is not None
     assert (record.worker, record.started_at.timestamp()) == (lease.owner, world.clock())
 
 
 async def test_a_claimed_job_is_not_claimed_again(store: Store) -> None:
-    await store.enqueue(new_jobs(3))
+    await store.jobs.enqueue(new_jobs(3))
     lease = new_lease()
     assert len(await claim(store, lease)) == 3
     assert await claim(store, new_lease()) == []
@@ -64,51 +64,51 @@ async def test_a_claimed_job_is_not_claimed_again(store: Store) -> None:
 
 async def test_jobs_of_one_batch_are_claimed_in_order_of_their_ids(store: Store) -> None:
     jobs = new_jobs(20)
-    await store.enqueue(list(reversed(jobs)))
+    await store.jobs.enqueue(list(reversed(jobs)))
     assert [item.id for item in await claim(store, new_lease())] == [job.id for job in jobs]
 
 
 async def test_what_became_ready_first_is_claimed_first(world: World) -> None:
     late, early = new_job(), new_job()
-    await world.store.enqueue([early])
+    await world.store.jobs.enqueue([early])
     world.advance(1)
-    await world.store.enqueue([late])
+    await world.store.jobs.enqueue([late])
     assert late.id < early.id
     assert [item.id for item in await claim(world.store, new_lease())] == [early.id, late.id]
 
 
 async def test_a_job_that_was_given_back_goes_to_the_end_of_its_lane(world: World) -> None:
     first, second = new_jobs(2)
-    await world.store.enqueue([first, second])
+    await world.store.jobs.enqueue([first, second])
     released = await claim_one(world.store, new_lease())
     world.advance(1)
-    await world.store.settle([ended(released, Ending.RELEASED)])
+    await world.store.jobs.settle([ended(released, Ending.RELEASED)])
     assert [item.id for item in await claim(world.store, new_lease())] == [second.id, first.id]
 
 
 @pytest.mark.parametrize("most", [0, 1, 7])
 async def test_no_more_than_the_quota_is_claimed(store: Store, most: int) -> None:
     jobs = new_jobs(10)
-    await store.enqueue(jobs)
+    await store.jobs.enqueue(jobs)
     assert [item.id for item in await claim(store, new_lease(), most)] == [job.id for job in jobs[:most]]
 
 
 async def test_each_lane_has_its_own_quota(store: Store) -> None:
     third = LANE._replace(priority=Priority.LOW)
-    await store.enqueue([*new_jobs(5), *new_jobs(5, OTHER), *new_jobs(5, third)])
-    claims = await store.claim([Quota(LANE.id, 2), Quota(OTHER.id, 4)], new_lease())
+    await store.jobs.enqueue([*new_jobs(5), *new_jobs(5, OTHER), *new_jobs(5, third)])
+    claims = await store.jobs.claim([Quota(LANE.id, 2), Quota(OTHER.id, 4)], new_lease())
     assert sorted(item.lane for item in claims) == sorted([LANE] * 2 + [OTHER] * 4)
 
 
 async def test_a_lane_without_jobs_gives_none(store: Store) -> None:
-    await store.enqueue(new_jobs(2))
-    claims = await store.claim([Quota(OTHER.id, 5), Quota(LANE.id, 5)], new_lease())
+    await store.jobs.enqueue(new_jobs(2))
+    claims = await store.jobs.claim([Quota(OTHER.id, 5), Quota(LANE.id, 5)], new_lease())
     assert [item.lane for item in claims] == [LANE, LANE]
 
 
 async def test_a_claim_without_quotas_takes_nothing(store: Store) -> None:
-    await store.enqueue(new_jobs(2))
-    assert await store.claim([], new_lease()) == []
+    await store.jobs.enqueue(new_jobs(2))
+    assert await store.jobs.claim([], new_lease()) == []
 
 
 @pytest.mark.parametrize(
@@ -133,10 +133,10 @@ async def test_the_fence_rises_by_one_with_each_claim_whatever_happened_before(w
     for ending in (Ending.RELEASED, Ending.LOST, Ending.FAILED, Ending.RELEASED, Ending.FAILED):
         claimed = await claim_one(world.store, new_lease())
         fences.append(claimed.fence)
-        await world.store.settle([ended(claimed, ending)])
+        await world.store.jobs.settle([ended(claimed, ending)])
         assert (await one_held(world.store, job.id)).hold.fence == claimed.fence
         world.advance(100)
-        await world.store.promote(10)
+        await world.store.promotion.promote(10)
     assert fences == [1, 2, 3, 4, 5]
 
 
@@ -145,27 +145,27 @@ async def test_since_spares_only_what_became_ready_before_it(world: World) -> No
     first = await enqueue_one(world.store)
     world.advance(10)
     second = await enqueue_one(world.store)
-    (lane,) = await world.store.active_lanes()
-    claims = await world.store.claim([Quota(LANE.id, 5, lane.since + 5)], new_lease())
+    (lane,) = await world.store.reader.active_lanes()
+    claims = await world.store.jobs.claim([Quota(LANE.id, 5, lane.since + 5)], new_lease())
     expected = [second.id] if world.is_postgres else [first.id, second.id]
     assert [item.id for item in claims] == expected
 
 
 async def test_the_since_of_an_active_lane_misses_no_job(world: World) -> None:
     world.advance(0.123457)
-    await world.store.enqueue(new_jobs(3))
-    (lane,) = await world.store.active_lanes()
-    assert len(await world.store.claim([Quota(lane.lane.id, 5, lane.since)], new_lease())) == 3
+    await world.store.jobs.enqueue(new_jobs(3))
+    (lane,) = await world.store.reader.active_lanes()
+    assert len(await world.store.jobs.claim([Quota(lane.lane.id, 5, lane.since)], new_lease())) == 3
 
 
 async def test_active_lanes_are_those_with_ready_jobs(world: World) -> None:
     lanes = [LANE._replace(tenant=f"tenant-{number}") for number in range(12)]
-    await world.store.enqueue([new_job(lane) for lane in lanes for _ in range(2)])
+    await world.store.jobs.enqueue([new_job(lane) for lane in lanes for _ in range(2)])
     await enqueue_one(world.store, LANE._replace(tenant="later"), delay=60.0)
     await claim(world.store, new_lease(), lane=lanes[0])
     await run_to_end(world.store, new_lease(), lanes[1])
     await claim(world.store, new_lease(), 1, lanes[2])
-    assert lanes_of(await world.store.active_lanes()) == set(lanes[2:])
+    assert lanes_of(await world.store.reader.active_lanes()) == set(lanes[2:])
 
 
 async def test_a_lane_is_active_since_its_first_ready_job(world: World) -> None:
@@ -173,30 +173,30 @@ async def test_a_lane_is_active_since_its_first_ready_job(world: World) -> None:
     start = world.clock()
     world.advance(30)
     await enqueue_one(world.store)
-    (lane,) = await world.store.active_lanes()
+    (lane,) = await world.store.reader.active_lanes()
     assert lane.since == start
 
 
 async def test_lanes_that_somebody_knows_of_are_left_out(world: World) -> None:
     lanes = [LANE._replace(tenant=f"tenant-{number}") for number in range(12)]
-    await world.store.enqueue([job for lane in lanes for job in new_jobs(2, lane)])
-    all_ = {active.lane: active for active in await world.store.active_lanes()}
+    await world.store.jobs.enqueue([job for lane in lanes for job in new_jobs(2, lane)])
+    all_ = {active.lane: active for active in await world.store.reader.active_lanes()}
     for known in (lanes[:1], lanes[3:6], lanes[::2], lanes[1:], lanes):
-        found = await world.store.active_lanes({lane.id for lane in known})
+        found = await world.store.reader.active_lanes({lane.id for lane in known})
         assert {active.lane: active for active in found} == {
             lane: active for lane, active in all_.items() if lane not in known
         }
-    assert lanes_of(await world.store.active_lanes({LANE.id, 0, 2**63 - 1})) == set(lanes)
+    assert lanes_of(await world.store.reader.active_lanes({LANE.id, 0, 2**63 - 1})) == set(lanes)
 
 
 async def test_an_empty_store_has_no_active_lanes(store: Store) -> None:
-    assert await store.active_lanes() == []
+    assert await store.reader.active_lanes() == []
 
 
 async def test_a_store_knows_lanes_that_another_made(shared_world: World) -> None:
     other = await shared_world.another_store()
-    await other.enqueue([new_job(OTHER)])
-    assert lanes_of(await shared_world.store.active_lanes()) == {OTHER}
+    await other.jobs.enqueue([new_job(OTHER)])
+    assert lanes_of(await shared_world.store.reader.active_lanes()) == {OTHER}
     assert (await claim_one(shared_world.store, new_lease(), OTHER)).lane == OTHER
 
 

@@ -5,11 +5,11 @@ from dataclasses import replace
 
 import pytest
 
-from fairlead.control import schedules
-from fairlead.control.audit import Operator
-from fairlead.core.schedule import CatchUp, FireOutcome, ScheduleSpec, ScheduleState
+from fairlead.core.schedule.schedules import CatchUp, FireOutcome, ScheduleSpec, ScheduleState
 from fairlead.errors import ScheduleRefused
 from fairlead.handlers.spec import Registry
+from fairlead.operate import schedules
+from fairlead.operate.audit import Operator
 from fairlead.scheduler.declare import Declarer
 from fairlead.telemetry.events import Event, SchedulesDeclared, ServiceFailed, Telemetry
 from tests.contract.schedules import Scheduler, add, fires, jobs, read, spec
@@ -41,7 +41,7 @@ class Deploy:
 
 
 async def names(world: World, state: ScheduleState = ScheduleState.ACTIVE) -> list[str]:
-    return [item.name for item in await world.store.list_schedules(100) if item.state is state]
+    return [item.name for item in await world.store.schedules.page(100) if item.state is state]
 
 
 async def test_declaring_makes_schedules_once(world: World) -> None:
@@ -49,9 +49,9 @@ async def test_declaring_makes_schedules_once(world: World) -> None:
     for _ in range(3):
         await deploy.look()
     assert await names(world) == ["a", "b"]
-    assert [item.owner for item in await world.store.list_schedules(10)] == ["shop", "shop"]
+    assert [item.owner for item in await world.store.schedules.page(10)] == ["shop", "shop"]
     assert deploy.events == [SchedulesDeclared("shop", 2, 0)]
-    assert (await world.store.audit_head()).last == 2
+    assert (await world.store.audit.head()).last == 2
 
 
 async def test_a_restart_with_the_same_code_writes_nothing(world: World) -> None:
@@ -99,12 +99,12 @@ async def test_a_change_keeps_history_and_makes_what_was_due_on_the_old_terms(wo
 async def test_two_versions_of_the_code_do_not_fight(world: World) -> None:
     old, new = Deploy(world, spec("a"), spec("b")), Deploy(world, spec("a", "every 20s"), spec("c"))
     await old.look()
-    seen = await world.store.list_schedules(10)
+    seen = await world.store.schedules.page(10)
     for _ in range(5):
         world.advance(LEAD / 3)
         await new.look()
         await old.look()
-    assert await world.store.list_schedules(10) == seen, "the one that leads is in force, and writes once"
+    assert await world.store.schedules.page(10) == seen, "the one that leads is in force, and writes once"
     await old.end()
     for _ in range(5):
         await new.look()
@@ -139,7 +139,7 @@ async def test_a_name_that_belongs_to_a_running_app_or_to_nobodys_code_is_refuse
     told = [event.reason for event in bank.events if isinstance(event, ServiceFailed)]
     assert len(told) == 2
     assert "shop" in "".join(told)
-    assert {item.spec.expression for item in await world.store.list_schedules(10)} == {"every 10s"}
+    assert {item.spec.expression for item in await world.store.schedules.page(10)} == {"every 10s"}
 
 
 async def test_an_app_that_was_renamed_keeps_its_schedules(world: World) -> None:
@@ -196,4 +196,4 @@ async def test_a_retired_schedule_is_neither_paused_nor_resumed_but_can_be_remov
         with pytest.raises(ScheduleRefused, match="retired"):
             await act(world.store, "tick", ANN)
     await schedules.remove(world.store, "tick", ANN)
-    assert await world.store.list_schedules(10) == []
+    assert await world.store.schedules.page(10) == []

@@ -6,13 +6,13 @@ from typing import Any
 import psycopg
 import pytest
 
-from fairlead.core.buckets import Bucket, Flow
-from fairlead.core.controls import Control, Controls
-from fairlead.core.limits import LIMIT, Rules, Wanted
-from fairlead.core.model import Claim, Ending, Lane, Lease, NewJob, Quota
+from fairlead.core.jobs.model import Claim, Ending, Lane, Lease, NewJob, Quota
+from fairlead.core.protection.controls import Control, Controls
+from fairlead.core.protection.limits import LIMIT, Rules, Wanted
+from fairlead.core.protection.token_bucket import Bucket, Flow
 from fairlead.errors import StoreUnavailable
-from fairlead.ports.limits import LimitedClaims
-from fairlead.ports.store import Store
+from fairlead.records.limits import LimitedClaims
+from fairlead.records.store import Store
 from fairlead.stores.postgres.connection import explain, query
 from tests.contract.making import LANE, done, ended, enqueue_one, finish, new_jobs, new_lease, state_of
 from tests.contract.world import World
@@ -35,13 +35,13 @@ def rules(**allowed: dict[str, Any]) -> Rules:
 async def take(store: Store, by: Rules, most: int = 100, lanes: tuple[Lane, ...] = (LANE,)) -> LimitedClaims:
     """Claim from lanes under the limits that are in force for them."""
     wanted = [Wanted(Quota(lane.id, most), lane, by.of(lane)) for lane in lanes]
-    return await store.claim_limited(wanted, by, new_lease())
+    return await store.limits.claim(wanted, by, new_lease())
 
 
 async def enqueue(store: Store, count: int, lane: Lane = LANE) -> list[NewJob]:
     """Store ready jobs."""
     jobs = new_jobs(count, lane)
-    await store.enqueue(jobs)
+    await store.jobs.enqueue(jobs)
     return jobs
 
 
@@ -61,18 +61,18 @@ async def test_who_runs_in_lanes_is_told_the_longest_first(world: World) -> None
     store, lease = world.store, new_lease()
     for lane in (LANE, OTHER, KEYED):
         await enqueue(store, 2, lane)
-    first = await store.claim([Quota(LANE.id, 1)], lease)
+    first = await store.jobs.claim([Quota(LANE.id, 1)], lease)
     world.advance(5)
-    later = await store.claim([Quota(OTHER.id, 2), Quota(KEYED.id, 2)], lease)
-    found = await store.holders([LANE, OTHER], 10)
+    later = await store.jobs.claim([Quota(OTHER.id, 2), Quota(KEYED.id, 2)], lease)
+    found = await store.limits.holders([LANE, OTHER], 10)
     assert [item.id for item in found][:1] == [first[0].id]
     assert {item.id for item in found[1:]} == {claim.id for claim in later if claim.lane == OTHER}
     assert (found[0].tenant, found[0].worker) == ("acme", lease.owner)
     assert found[1].since - found[0].since >= 5
-    assert [item.id for item in await store.holders([LANE, OTHER], 1)] == [first[0].id]
-    assert await store.holders([], 10) == []
+    assert [item.id for item in await store.limits.holders([LANE, OTHER], 1)] == [first[0].id]
+    assert await store.limits.holders([], 10) == []
     await finish(store, first[0])
-    assert first[0].id not in [item.id for item in await store.holders([LANE], 10)]
+    assert first[0].id not in [item.id for item in await store.limits.holders([LANE], 10)]
 
 
 async def test_a_claim_below_the_limit_does_not_fill_it(store: Store) -> None:
@@ -85,7 +85,7 @@ async def test_a_limit_counts_all_lanes_under_it_also_those_claimed_without_it(s
     by = rules(type={"concurrent": 4})
     for lane in (LANE, OTHER):
         await enqueue(store, 5, lane)
-    await store.claim([Quota(OTHER.id, 3)], new_lease())
+    await store.jobs.claim([Quota(OTHER.id, 3)], new_lease())
     assert len((await take(store, by)).claims) == 1
     assert (await take(store, by, lanes=(LANE, OTHER))).claims == []
 
@@ -106,7 +106,7 @@ async def test_a_key_has_a_limit_of_its_own(store: Store) -> None:
         await enqueue(store, 3, lane)
     assert by.of(eight) == ()
     assert len((await take(store, by, lanes=(KEYED,))).claims) == 1
-    assert len(await store.claim([Quota(eight.id, 9)], new_lease())) == 3
+    assert len(await store.jobs.claim([Quota(eight.id, 9)], new_lease())) == 3
 
 
 async def test_many_who_claim_at_once_do_not_exceed_it_together(world: World) -> None:
@@ -127,11 +127,11 @@ async def test_a_lost_workers_jobs_count_until_they_are_recovered(world: World) 
     lease = await world.worker(30)
     await enqueue(world.store, 5)
     wanted = [Wanted(Quota(LANE.id, 9), LANE, by.of(LANE))]
-    assert len((await world.store.claim_limited(wanted, by, lease)).claims) == 2
+    assert len((await world.store.limits.claim(wanted, by, lease)).claims) == 2
     world.advance(31)
     assert (await take(world.store, by)).claims == []
-    lost = await world.store.lost(10)
-    await world.store.settle([ended(job, Ending.LOST) for job in lost], expired_only=True)
+    lost = await world.store.reader.lost(10)
+    await world.store.jobs.settle([ended(job, Ending.LOST) for job in lost], expired_only=True)
     assert len((await take(world.store, by)).claims) == 2
 
 
@@ -173,44 +173,44 @@ async def test_what_runs_and_what_is_left_of_buckets_can_be_read(world: World) -
         await enqueue(world.store, 2, lane)
     await take(world.store, by, 2)
     await take(world.store, by, 1, (KEYED,))
-    use = await (world.store if world.url.endswith(":memory:") else await world.another_store()).limit_use()
+    use = await (world.store if world.url.endswith(":memory:") else await world.another_store()).limits.use()
     assert use.running == {LANE: 2, KEYED: 1}
     assert use.buckets == {"type:mail": Bucket(1.0, world.clock())}
 
 
 async def test_tokens_are_taken_all_that_are_there_or_none(world: World) -> None:
     way = Flow(2.0, 10.0)
-    assert await world.store.take_tokens("submit:acme", way, 4, 6) == (6, 0.0)
-    assert await world.store.take_tokens("submit:acme", way, 2, 9) == (4, 0.0)
-    assert await world.store.take_tokens("submit:acme", way, 3, 3) == (0, 1.5)
+    assert await world.store.limits.take_tokens("submit:acme", way, 4, 6) == (6, 0.0)
+    assert await world.store.limits.take_tokens("submit:acme", way, 2, 9) == (4, 0.0)
+    assert await world.store.limits.take_tokens("submit:acme", way, 3, 3) == (0, 1.5)
     world.advance(1.5)
-    assert await world.store.take_tokens("submit:acme", way, 3, 3) == (3, 0.0)
+    assert await world.store.limits.take_tokens("submit:acme", way, 3, 3) == (3, 0.0)
 
 
 async def test_a_forgotten_bucket_is_made_again_and_was_full(world: World) -> None:
     by = rules(type={"rate": "1/s", "burst": 2})
     await enqueue(world.store, 9)
     assert len((await take(world.store, by)).claims) == 2
-    assert await world.store.prune_limits(MONTH, 100) == 0
+    assert await world.store.limits.prune(MONTH, 100) == 0
     assert (await take(world.store, by)).claims == []
     world.advance(3_700)
-    await world.store.prune_limits(MONTH, 100)
-    assert (await world.store.limit_use()).buckets == {}
+    await world.store.limits.prune(MONTH, 100)
+    assert (await world.store.limits.use()).buckets == {}
     assert len((await take(world.store, by)).claims) == 2
 
 
 async def test_a_job_keeps_its_key_when_it_is_read_and_when_it_comes_back(store: Store) -> None:
     job = await enqueue_one(store, KEYED)
-    record = await store.read(job.id)
+    record = await store.reader.read(job.id)
     assert record
     assert record.limits == "stripe=7"
-    (active,) = await store.active_lanes()
+    (active,) = await store.reader.active_lanes()
     assert active.lane == KEYED
 
 
 async def claim_plain(store: Store, lane: Lane, lease: Lease | None = None) -> list[Claim]:
     """Claim as if there were no limits."""
-    return await store.claim([Quota(lane.id, 100)], lease or new_lease())
+    return await store.jobs.claim([Quota(lane.id, 100)], lease or new_lease())
 
 
 async def test_a_lane_with_a_key_is_removed_when_nothing_was_in_it_for_long(world: World) -> None:
@@ -218,38 +218,38 @@ async def test_a_lane_with_a_key_is_removed_when_nothing_was_in_it_for_long(worl
     await enqueue_one(world.store, LANE)
     (claim,) = await claim_plain(world.store, KEYED)
     world.advance(3 * MONTH)
-    assert await world.store.prune_limits(MONTH, 100) == 0, "a job runs in it"
+    assert await world.store.limits.prune(MONTH, 100) == 0, "a job runs in it"
     await finish(world.store, claim)
-    assert await world.store.prune_limits(MONTH, 100) == 0, "it is idle only since now"
+    assert await world.store.limits.prune(MONTH, 100) == 0, "it is idle only since now"
     world.advance(MONTH - 1)
-    assert await world.store.prune_limits(MONTH, 100) == 0
+    assert await world.store.limits.prune(MONTH, 100) == 0
     assert await state_of(world.store, job.id) is not None
     world.advance(2)
-    assert await world.store.prune_limits(MONTH, 100) == 1
-    assert await world.store.prune_limits(MONTH, 100) == 0
+    assert await world.store.limits.prune(MONTH, 100) == 1
+    assert await world.store.limits.prune(MONTH, 100) == 0
 
 
 async def test_whoever_submits_to_an_idle_lane_keeps_it(world: World) -> None:
     await enqueue_one(world.store, KEYED)
-    await world.store.settle([done(claim) for claim in await claim_plain(world.store, KEYED)])
-    await world.store.prune_limits(MONTH, 100)
+    await world.store.jobs.settle([done(claim) for claim in await claim_plain(world.store, KEYED)])
+    await world.store.limits.prune(MONTH, 100)
     world.advance(MONTH + 1)
     await enqueue_one(world.store, KEYED)
-    await world.store.settle([done(claim) for claim in await claim_plain(world.store, KEYED)])
-    assert await world.store.prune_limits(MONTH, 100) == 0, "it was used a moment ago"
+    await world.store.jobs.settle([done(claim) for claim in await claim_plain(world.store, KEYED)])
+    assert await world.store.limits.prune(MONTH, 100) == 0, "it was used a moment ago"
 
 
 async def test_a_process_that_knew_a_removed_lane_makes_it_again(world: World) -> None:
     await enqueue_one(world.store, KEYED)
-    await world.store.settle([done(claim) for claim in await claim_plain(world.store, KEYED)])
-    await world.store.prune_limits(MONTH, 100)
+    await world.store.jobs.settle([done(claim) for claim in await claim_plain(world.store, KEYED)])
+    await world.store.limits.prune(MONTH, 100)
     world.advance(MONTH + 1)
-    assert await world.store.prune_limits(MONTH, 100) == 1
+    assert await world.store.limits.prune(MONTH, 100) == 1
     job = await enqueue_one(world.store, KEYED)
     reader = world.store if world.url.endswith(":memory:") else await world.another_store()
-    (active,) = await reader.active_lanes()
+    (active,) = await reader.reader.active_lanes()
     assert active.lane == KEYED
-    record = await reader.read(job.id)
+    record = await reader.reader.read(job.id)
     assert record
     assert record.type == "mail"
 

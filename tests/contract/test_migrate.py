@@ -98,7 +98,7 @@ async def test_a_table_that_is_missing_is_a_schema_mismatch(bare_url: str) -> No
     await store.open()
     try:
         with pytest.raises(SchemaMismatch, match="fairlead migrate"):
-            await store.workers()
+            await store.workers.all()
     finally:
         await store.close()
 
@@ -126,7 +126,7 @@ async def test_a_closed_store_says_so(world: World) -> None:
     await store.open()
     await store.close()
     with pytest.raises(StoreError, match="closed"):
-        await store.count_jobs()
+        await store.reader.count_jobs()
 
 
 async def test_jobs_outlive_the_store(shared_world: World) -> None:

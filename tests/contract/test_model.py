@@ -16,12 +16,11 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule, run_state_machine_as_test
 
-from fairlead.core.audit import AuditNote
-from fairlead.core.cancel import Demand
-from fairlead.core.controls import Control, Controls
-from fairlead.core.limits import LIMIT as LIMIT_KIND
-from fairlead.core.limits import Rules, Wanted
-from fairlead.core.model import (
+from fairlead.core.insight.audit import AuditNote
+from fairlead.core.jobs.cancel import Demand
+from fairlead.core.jobs.dead_letters import Revival, revive
+from fairlead.core.jobs.idempotency import name_of
+from fairlead.core.jobs.model import (
     CancelRequest,
     Claim,
     Ending,
@@ -33,9 +32,10 @@ from fairlead.core.model import (
     Scope,
     Settlement,
 )
-from fairlead.core.replay import Revival, revive
-from fairlead.core.states import PENDING, State
-from fairlead.core.unique import name_of
+from fairlead.core.jobs.states import PENDING, State
+from fairlead.core.protection.controls import Control, Controls
+from fairlead.core.protection.limits import LIMIT as LIMIT_KIND
+from fairlead.core.protection.limits import Rules, Wanted
 from tests.contract.making import LANE, ended, keyed_job, new_job, new_lease, same_worker, worker_info
 from tests.contract.model import ModelStore
 from tests.contract.world import World, open_world
@@ -108,7 +108,7 @@ class StoreMachine(RuleBasedStateMachine):
         jobs = [keyed_job(name, lane, scope, window) if name else new_job(lane) for name in names]
         if wait:
             jobs += [new_job(lane, delay=7.0)]
-        assert self.wait(self.store.enqueue(jobs)) == self.model.enqueue(jobs)
+        assert self.wait(self.store.jobs.enqueue(jobs)) == self.model.enqueue(jobs)
         self.submitted += jobs
 
     @precondition(lambda self: self.submitted)
@@ -117,19 +117,19 @@ class StoreMachine(RuleBasedStateMachine):
         chosen = data.draw(st.lists(st.sampled_from(self.submitted), max_size=3, unique_by=lambda job: job.id))
         first_of_key = {name_of(job): job for job in chosen}
         jobs = [job for job in first_of_key.values() if job.id not in self.model.pruned]
-        assert self.wait(self.store.enqueue(jobs, again=True)) == self.model.enqueue(jobs)
+        assert self.wait(self.store.jobs.enqueue(jobs, again=True)) == self.model.enqueue(jobs)
 
     @rule(seconds=st.sampled_from([10.0, 60.0]))
     def register_worker(self, seconds: float) -> None:
         lease = new_lease()
         self.leases.append(lease)
-        self.wait(self.store.register_worker(worker_info(lease.owner), seconds))
+        self.wait(self.store.workers.register(worker_info(lease.owner), seconds))
         self.model.workers[lease.owner] = self.model.now + seconds
 
     @rule(data=data, lane=lanes, most=st.integers(0, 4))
     def claim(self, data: Any, lane: Any, most: int) -> None:
         lease = same_worker(data.draw(st.sampled_from(self.leases)))
-        claims = self.wait(self.store.claim([Quota(lane.id, most)], lease))
+        claims = self.wait(self.store.jobs.claim([Quota(lane.id, most)], lease))
         assert [item.id for item in claims] == self.model.claim(lane, most, lease)
         assert [item.hold for item in claims] == [self.model.jobs[item.id].hold for item in claims]
         self.claims += claims
@@ -141,7 +141,7 @@ class StoreMachine(RuleBasedStateMachine):
         controls = Controls()
         controls.follow([Control(LIMIT_KIND, f"tenant:{lane.tenant}", {"concurrent": bound}, 1, 0.0)])
         by = Rules({}, {}, controls)
-        answer = self.wait(self.store.claim_limited([Wanted(Quota(lane.id, most), lane, by.of(lane))], by, lease))
+        answer = self.wait(self.store.limits.claim([Wanted(Quota(lane.id, most), lane, by.of(lane))], by, lease))
         assert [item.id for item in answer.claims] == self.model.claim_limited(lane, most, lease, bound)
         self.claims += answer.claims
 
@@ -157,7 +157,7 @@ class StoreMachine(RuleBasedStateMachine):
     def apply(self, settlements: list[Settlement], expired_only: bool = False) -> None:
         """Settle in both."""
         before = {job_id: job.hold for job_id, job in self.model.jobs.items()}
-        accepted = self.wait(self.store.settle(settlements, expired_only))
+        accepted = self.wait(self.store.jobs.settle(settlements, expired_only))
         assert accepted == self.model.settle(settlements, expired_only)
         for job_id in accepted:
             holds = [item.hold._replace(cancelled=False) for item in settlements if item.id == job_id]
@@ -179,14 +179,14 @@ class StoreMachine(RuleBasedStateMachine):
         chosen = data.draw(st.lists(st.sampled_from(self.claims[-5:]), min_size=1, unique_by=lambda claim: claim.id))
         settlements = [ended(claim, ending) for claim in chosen]
         self.wait(self.crash(settlements))
-        accepted = self.wait(self.store.settle(settlements))
+        accepted = self.wait(self.store.jobs.settle(settlements))
         expected = self.model.settle(settlements)
         assert {job_id for job_id in expected if self.model.jobs[job_id].state is State.SUCCEEDED} <= accepted
         assert accepted <= expected
 
     async def crash(self, settlements: list[Settlement]) -> None:
         """Begin to settle, and end as a process that is killed does: nobody waits for the answer."""
-        settling = asyncio.create_task(self.store.settle(settlements))
+        settling = asyncio.create_task(self.store.jobs.settle(settlements))
         await asyncio.sleep(0)
         settling.cancel()
         await asyncio.gather(settling, return_exceptions=True)
@@ -197,7 +197,7 @@ class StoreMachine(RuleBasedStateMachine):
     @rule(data=data)
     def cancel(self, data: Any) -> None:
         job_id = data.draw(st.sampled_from(self.submitted)).id
-        held = self.wait(self.store.held([job_id]))
+        held = self.wait(self.store.reader.held([job_id]))
         assert [item.hold for item in held] == ([self.model.jobs[job_id].hold] if self.model.is_live(job_id) else [])
         self.apply([ended(item, Ending.CANCELLED) for item in held if item.hold.state in PENDING])
 
@@ -205,7 +205,7 @@ class StoreMachine(RuleBasedStateMachine):
     @rule(data=data)
     def ask_to_cancel(self, data: Any) -> None:
         claim = data.draw(st.sampled_from(self.claims))
-        answer = self.wait(self.store.cancel([], [Demand(claim.id, claim.hold, WISH)], NOTE))
+        answer = self.wait(self.store.changes.cancel([], [Demand(claim.id, claim.hold, WISH)], NOTE))
         assert set(answer.asked) == self.model.ask(claim)
 
     @precondition(lambda self: self.claims)
@@ -213,13 +213,13 @@ class StoreMachine(RuleBasedStateMachine):
     def settle_what_is_seen(self, data: Any, ending: Ending) -> None:
         """Who reads before it decides knows of a wish."""
         job_id = data.draw(st.sampled_from(self.claims[-5:])).id
-        held = self.wait(self.store.held([job_id]))
+        held = self.wait(self.store.reader.held([job_id]))
         self.apply([ended(item, ending) for item in held if item.hold.state is State.RUNNING])
 
     @rule(data=data)
     def look_for_dead(self, data: Any) -> None:
         """Some of the decisions are applied later, when the job may live or have died again."""
-        page = self.wait(self.store.list_jobs(JobFilter(states=(State.DEAD,)), LIMIT))
+        page = self.wait(self.store.reader.list_jobs(JobFilter(states=(State.DEAD,)), LIMIT))
         assert {item.id for item in page.jobs} == {job.new.id for job in self.model.in_state(State.DEAD)}
         if page.jobs:
             self.revivals += [revive(item) for item in data.draw(st.lists(st.sampled_from(page.jobs), max_size=3))]
@@ -230,13 +230,13 @@ class StoreMachine(RuleBasedStateMachine):
         """One decision for each key, since a batch brings back only the first of those that share one."""
         chosen = data.draw(st.lists(st.sampled_from(self.revivals), min_size=1, max_size=4))
         once = {(item.lane.tenant, item.key or item.id): item for item in chosen}
-        revived = self.wait(self.store.revive(list(once.values()), NOTE))
+        revived = self.wait(self.store.dead_letters.revive(list(once.values()), NOTE))
         assert (set(revived.ids), revived.refused) == self.model.revive(once.values())
 
     @rule()
     def look_for_lost(self) -> None:
         """The decision is applied later, when much may have changed."""
-        lost = self.wait(self.store.lost(LIMIT))
+        lost = self.wait(self.store.reader.lost(LIMIT))
         assert {item.id for item in lost} == self.model.lost()
         self.decisions = [ended(item, Ending.LOST) for item in lost]
 
@@ -258,12 +258,12 @@ class StoreMachine(RuleBasedStateMachine):
     @rule(data=data)
     def retire(self, data: Any) -> None:
         owner = data.draw(st.sampled_from(self.leases)).owner
-        self.wait(self.store.retire_worker(owner))
+        self.wait(self.store.workers.retire(owner))
         self.model.workers.pop(owner, None)
 
     @rule(limit=st.integers(1, 5))
     def promote(self, limit: int) -> None:
-        promoted = self.wait(self.store.promote(limit))
+        promoted = self.wait(self.store.promotion.promote(limit))
         assert promoted[0] == self.model.promote(limit)
 
     @rule(seconds=st.sampled_from([0.5, 5.0, 10.0, 20.0, 60.0]))
@@ -274,12 +274,12 @@ class StoreMachine(RuleBasedStateMachine):
     @rule()
     def prune(self) -> None:
         """One type is kept for less than the others."""
-        removed = self.wait(self.store.prune({LANE.type: RETENTION}, DAY, LIMIT))
+        removed = self.wait(self.store.jobs.prune({LANE.type: RETENTION}, DAY, LIMIT))
         assert removed == self.model.prune({LANE.type: RETENTION}, DAY)
 
     @invariant()
     def all_jobs_are_as_in_the_model(self) -> None:
-        page = self.wait(self.store.list_jobs(JobFilter(), LIMIT))
+        page = self.wait(self.store.reader.list_jobs(JobFilter(), LIMIT))
         found = {item.id: (item.state, item.attempt, item.crashes, item.fence, item.replays) for item in page.jobs}
         assert len(found) == len(page.jobs)
         assert found == {job_id: job.facts for job_id, job in self.model.jobs.items()}
@@ -289,8 +289,8 @@ class StoreMachine(RuleBasedStateMachine):
 
     @invariant()
     def counts_and_lanes_are_as_in_the_model(self) -> None:
-        assert self.wait(self.store.count_jobs()) == self.model.counts()
-        active = self.wait(self.store.active_lanes())
+        assert self.wait(self.store.reader.count_jobs()) == self.model.counts()
+        active = self.wait(self.store.reader.active_lanes())
         assert {item.lane: item.since for item in active} == self.model.active()
 
     @precondition(lambda self: self.claims)
@@ -298,7 +298,7 @@ class StoreMachine(RuleBasedStateMachine):
     def read_attempts(self, data: Any) -> None:
         job_id = data.draw(st.sampled_from(self.claims)).id
         if job_id in self.model.jobs:
-            found = self.wait(self.store.attempts(job_id))
+            found = self.wait(self.store.reader.attempts(job_id))
             assert [(item.fence, item.ending.value) for item in found] == self.model.jobs[job_id].attempts
 
 

@@ -7,13 +7,13 @@ from dataclasses import replace
 
 import pytest
 
-from fairlead.core import recur
-from fairlead.core.ids import make_ids
-from fairlead.core.recur import ON_TIME, plan
-from fairlead.core.schedule import CatchUp, FireOutcome, Overlap, ScheduleState, ScheduleWrite
-from fairlead.core.states import State
+from fairlead.core.jobs.ids import make_ids
+from fairlead.core.jobs.states import State
+from fairlead.core.schedule import fires as recur
+from fairlead.core.schedule.fires import ON_TIME, plan
+from fairlead.core.schedule.schedules import CatchUp, FireOutcome, Overlap, ScheduleState, ScheduleWrite
+from fairlead.records.schedules import KEPT_FIRES
 from fairlead.scheduler.recur import LONGEST_SLEEP
-from fairlead.stores.schedules import KEPT_FIRES
 from fairlead.telemetry.events import ScheduleFired, ScheduleMissed, ScheduleSkipped, ServiceFailed
 from tests.contract.making import LANE, claim_one, finish, new_lease
 from tests.contract.schedules import NOTE, Scheduler, add, fires, jobs, read, spec
@@ -70,10 +70,10 @@ async def test_a_second_scheduler_with_the_same_view_changes_nothing(world: Worl
     align(world)
     await add(world, spec())
     world.advance(10)
-    due = await world.store.due_schedules(10)
+    due = await world.store.schedules.due(10)
     plans = [[plan(item, lambda: make_ids(1, time.time())[0]) for item in due] for _ in range(2)]
-    assert await world.store.fire_schedules(plans[0]) == {"tick"}
-    assert await world.store.fire_schedules(plans[1]) == set()
+    assert await world.store.schedules.fire(plans[0]) == {"tick"}
+    assert await world.store.schedules.fire(plans[1]) == set()
     assert len(await jobs(world.store)) == 1
 
 
@@ -84,7 +84,7 @@ async def test_the_key_of_a_fire_is_unique_even_if_the_schedule_was_turned_back(
     seen = await read(world.store)
     back = replace(seen, version=seen.version + 1, handled_until=seen.handled_until - 60)
     again = replace(back, next_at=seen.handled_until)
-    assert await world.store.write_schedule(ScheduleWrite(again, seen.version), NOTE)
+    assert await world.store.schedules.write(ScheduleWrite(again, seen.version), NOTE)
     await Scheduler(world.store).run_out()
     moments = [job.run_at for job in await jobs(world.store)]
     assert len(moments) == len(set(moments))
@@ -184,7 +184,7 @@ async def test_a_paused_schedule_does_not_fire(world: World) -> None:
     align(world)
     schedule = await add(world, spec())
     paused = recur.stopped(schedule, ScheduleState.PAUSED, await world.store.now())
-    assert await world.store.write_schedule(paused, NOTE)
+    assert await world.store.schedules.write(paused, NOTE)
     world.advance(100)
     assert await Scheduler(world.store).run() == LONGEST_SLEEP
     assert await jobs(world.store) == []
@@ -195,23 +195,23 @@ async def test_a_write_counts_only_on_the_version_that_was_seen(world: World) ->
     schedule = await add(world, spec())
     await Scheduler(world.store).run_after(world, 10)
     late = recur.changed(schedule, spec(expression="every 20s"), await world.store.now())
-    assert not await world.store.write_schedule(late, NOTE)
+    assert not await world.store.schedules.write(late, NOTE)
     assert (await read(world.store)).spec == schedule.spec
-    assert not await world.store.remove_schedule("tick", schedule.version, NOTE)
-    assert (await world.store.audit_head()).last == 1
+    assert not await world.store.schedules.remove("tick", schedule.version, NOTE)
+    assert (await world.store.audit.head()).last == 1
 
 
 async def test_a_name_is_given_once(world: World) -> None:
     await add(world, spec())
     again = recur.created(spec(expression="every 20s"), None, await world.store.now())
-    assert not await world.store.write_schedule(again, NOTE)
+    assert not await world.store.schedules.write(again, NOTE)
 
 
 async def test_the_lane_of_a_fired_job_has_the_limits_of_the_schedule(world: World) -> None:
     lane = LANE._replace(limits="stripe=acct-7 @bank")
     await add(world, spec(lane=lane))
     await Scheduler(world.store).run_after(world, 20)
-    assert [active.lane for active in await world.store.active_lanes()] == [lane]
+    assert [active.lane for active in await world.store.reader.active_lanes()] == [lane]
 
 
 async def test_all_parts_of_a_schedule_are_kept(world: World) -> None:
@@ -221,32 +221,32 @@ async def test_all_parts_of_a_schedule_are_kept(world: World) -> None:
     )  # fmt: skip
     schedule = await add(world, wanted, owner="shop")
     assert await read(world.store) == schedule
-    assert await world.store.list_schedules(10) == [schedule]
-    assert await world.store.list_schedules(10, owner="other") == []
+    assert await world.store.schedules.page(10) == [schedule]
+    assert await world.store.schedules.page(10, owner="other") == []
 
 
 async def test_schedules_are_listed_by_name_a_page_at_a_time(world: World) -> None:
     for name in ("c", "a", "b"):
         await add(world, spec(name))
-    assert [item.name for item in await world.store.list_schedules(2)] == ["a", "b"]
-    assert [item.name for item in await world.store.list_schedules(2, after="b")] == ["c"]
+    assert [item.name for item in await world.store.schedules.page(2)] == ["a", "b"]
+    assert [item.name for item in await world.store.schedules.page(2, after="b")] == ["c"]
 
 
 async def test_schedules_are_listed_by_the_tenant_of_their_jobs(world: World) -> None:
     for name, tenant in (("a", "acme"), ("b", "rival"), ("c", "acme"), ("d", "acme")):
         await add(world, spec(name, lane=LANE._replace(tenant=tenant)), owner="shop" if name == "d" else None)
-    assert [item.name for item in await world.store.list_schedules(9, tenant="acme")] == ["a", "c", "d"]
-    assert [item.name for item in await world.store.list_schedules(1, after="a", tenant="acme")] == ["c"]
-    assert [item.name for item in await world.store.list_schedules(9, owner="shop", tenant="acme")] == ["d"]
-    assert await world.store.list_schedules(9, tenant="nobody") == []
+    assert [item.name for item in await world.store.schedules.page(9, tenant="acme")] == ["a", "c", "d"]
+    assert [item.name for item in await world.store.schedules.page(1, after="a", tenant="acme")] == ["c"]
+    assert [item.name for item in await world.store.schedules.page(9, owner="shop", tenant="acme")] == ["d"]
+    assert await world.store.schedules.page(9, tenant="nobody") == []
 
 
 async def test_removing_a_schedule_removes_its_fires_and_leaves_its_jobs(world: World) -> None:
     align(world)
     await add(world, spec())
     await Scheduler(world.store).run_after(world, 10)
-    assert await world.store.remove_schedule("tick", (await read(world.store)).version, NOTE)
-    assert await world.store.read_schedules(["tick"]) == []
+    assert await world.store.schedules.remove("tick", (await read(world.store)).version, NOTE)
+    assert await world.store.schedules.read(["tick"]) == []
     assert await fires(world.store) == []
     assert len(await jobs(world.store)) == 1
 
@@ -255,7 +255,7 @@ async def test_a_schedule_that_cannot_be_read_waits_and_holds_nobody_up(world: W
     align(world)
     schedule = await add(world, spec("odd"))
     broken = replace(schedule, spec=replace(schedule.spec, zone="Mars/Olympus"), version=schedule.version + 1)
-    assert await world.store.write_schedule(ScheduleWrite(broken, schedule.version), NOTE)
+    assert await world.store.schedules.write(ScheduleWrite(broken, schedule.version), NOTE)
     await add(world, spec())
     world.advance(10)
     scheduler = Scheduler(world.store)
@@ -268,14 +268,14 @@ async def test_a_schedule_that_cannot_be_read_waits_and_holds_nobody_up(world: W
 
 async def test_a_schedule_is_seen_with_the_jobs_that_have_not_ended(world: World) -> None:
     start = align(world)
-    assert await world.store.see_schedule("tick") is None
+    assert await world.store.schedules.see("tick") is None
     await add(world, spec(catch_up=CatchUp.ALL))
     world.advance(10)
-    seen = await world.store.see_schedule("tick")
+    seen = await world.store.schedules.see("tick")
     assert seen is not None
     assert (seen.now, seen.live, seen.waiting, seen.is_due) == (start + 10, 0, 0, True)
     await Scheduler(world.store).run_after(world, 20)
     await claim_one(world.store, new_lease())
-    seen = await world.store.see_schedule("tick")
+    seen = await world.store.schedules.see("tick")
     assert seen is not None
     assert (seen.live, seen.waiting, seen.is_due) == (3, 2, False)

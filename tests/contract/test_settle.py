@@ -6,11 +6,11 @@ from uuid import uuid4
 
 import pytest
 
-from fairlead.core.failure import FailureClass
-from fairlead.core.model import Claim, Ending, ErrorInfo, Hold
-from fairlead.core.states import State
+from fairlead.core.jobs.failure import FailureClass
+from fairlead.core.jobs.model import Claim, Ending, ErrorInfo, Hold
+from fairlead.core.jobs.states import State
 from fairlead.errors import IllegalMove
-from fairlead.ports.store import Store
+from fairlead.records.store import Store
 from tests.contract.making import (
     ERROR,
     POLICY,
@@ -45,29 +45,29 @@ async def running(store: Store) -> Claim:
 
 async def test_success_moves_the_job_to_the_history_with_its_result(world: World, running: Claim) -> None:
     world.advance(5)
-    assert await world.store.settle([done(running, '{"sent":true}')]) == {running.id}
-    record = await world.store.read(running.id)
+    assert await world.store.jobs.settle([done(running, '{"sent":true}')]) == {running.id}
+    record = await world.store.reader.read(running.id)
     assert record is not None
     assert record.finished_at is not None
     assert (record.state, record.result, record.error) == (State.SUCCEEDED, '{"sent":true}', None)
     assert (record.attempt, record.fence, record.worker) == (1, 1, running.lease.owner)
     assert record.finished_at.timestamp() == world.clock()
-    assert await world.store.held([running.id]) == []
+    assert await world.store.reader.held([running.id]) == []
 
 
 async def test_success_records_no_attempt(store: Store, running: Claim) -> None:
-    await store.settle([done(running)])
-    assert await store.attempts(running.id) == []
+    await store.jobs.settle([done(running)])
+    assert await store.reader.attempts(running.id) == []
 
 
 async def test_a_permanent_failure_ends_the_job_with_its_error(world: World, running: Claim) -> None:
     world.advance(3)
-    await world.store.settle([failed(running, permanent=True)])
-    record = await world.store.read(running.id)
+    await world.store.jobs.settle([failed(running, permanent=True)])
+    record = await world.store.reader.read(running.id)
     assert record is not None
     assert (record.state, record.result) == (State.DEAD, None)
     assert record.error == ErrorInfo(ERROR.type, ERROR.message, failure=FailureClass.PERMANENT)
-    (attempt,) = await world.store.attempts(running.id)
+    (attempt,) = await world.store.reader.attempts(running.id)
     assert attempt.started_at is not None
     assert (attempt.fence, attempt.attempt, attempt.worker) == (1, 1, running.lease.owner)
     assert (attempt.ending, attempt.error) == (Ending.FAILED, replace(ERROR, failure=FailureClass.PERMANENT))
@@ -76,13 +76,13 @@ async def test_a_permanent_failure_ends_the_job_with_its_error(world: World, run
 
 @pytest.mark.parametrize("ending", [item for item in Ending if item is not Ending.SUCCEEDED])
 async def test_every_ending_but_success_is_recorded(store: Store, running: Claim, ending: Ending) -> None:
-    assert await store.settle([ended(running, ending)]) == {running.id}
-    assert [attempt.ending for attempt in await store.attempts(running.id)] == [ending]
+    assert await store.jobs.settle([ended(running, ending)]) == {running.id}
+    assert [attempt.ending for attempt in await store.reader.attempts(running.id)] == [ending]
 
 
 async def test_a_failed_job_waits_its_delay(world: World, running: Claim) -> None:
-    await world.store.settle([failed(running)])
-    record = await world.store.read(running.id)
+    await world.store.jobs.settle([failed(running)])
+    record = await world.store.reader.read(running.id)
     assert record is not None
     assert (record.state, record.worker, record.attempt) == (State.RETRYING, None, 1)
     assert record.error == ErrorInfo(ERROR.type, ERROR.message)
@@ -92,22 +92,22 @@ async def test_a_failed_job_waits_its_delay(world: World, running: Claim) -> Non
 
 async def test_attempts_count_and_end_the_job(world: World, running: Claim) -> None:
     attempts = [running.attempt]
-    await world.store.settle([failed(running)])
+    await world.store.jobs.settle([failed(running)])
     while await state_of(world.store, running.id) is State.RETRYING:
         world.advance(200)
-        await world.store.promote(10)
+        await world.store.promotion.promote(10)
         claimed = await claim_one(world.store, new_lease())
         attempts.append(claimed.attempt)
-        await world.store.settle([failed(claimed)])
+        await world.store.jobs.settle([failed(claimed)])
     assert attempts == [1, 2, 3]
     assert await state_of(world.store, running.id) is State.DEAD
-    records = await world.store.attempts(running.id)
+    records = await world.store.reader.attempts(running.id)
     assert [(item.fence, item.attempt) for item in records] == [(1, 1), (2, 2), (3, 3)]
 
 
 async def test_a_released_job_is_ready_at_once_and_burns_no_attempt(store: Store, running: Claim) -> None:
-    await store.settle([ended(running, Ending.RELEASED)])
-    record = await store.read(running.id)
+    await store.jobs.settle([ended(running, Ending.RELEASED)])
+    record = await store.reader.read(running.id)
     assert record is not None
     assert (record.state, record.attempt, record.crashes, record.worker) == (State.READY, 0, 0, None)
     again = await claim_one(store, new_lease())
@@ -115,15 +115,15 @@ async def test_a_released_job_is_ready_at_once_and_burns_no_attempt(store: Store
 
 
 async def test_a_failure_is_remembered_until_success_forgets_it(world: World, running: Claim) -> None:
-    await world.store.settle([failed(running)])
+    await world.store.jobs.settle([failed(running)])
     world.advance(10)
-    await world.store.promote(10)
+    await world.store.promotion.promote(10)
     again = await claim_one(world.store, new_lease())
-    record = await world.store.read(running.id)
+    record = await world.store.reader.read(running.id)
     assert record is not None
     assert record.error == ErrorInfo(ERROR.type, ERROR.message)
-    await world.store.settle([done(again)])
-    record = await world.store.read(running.id)
+    await world.store.jobs.settle([done(again)])
+    record = await world.store.reader.read(running.id)
     assert record is not None
     assert record.error is None
 
@@ -134,21 +134,21 @@ async def test_one_wrong_part_of_the_hold_changes_nothing(
     store: Store, running: Claim, ending: Ending, part: str
 ) -> None:
     settlement = ended(running, ending)._replace(hold=running.hold._replace(**{part: WRONG_PARTS[part]}))
-    before = await store.read(running.id)
-    assert await store.settle([settlement]) == set()
-    assert await store.read(running.id) == before
-    assert await store.attempts(running.id) == []
-    assert await store.settle([ended(running, ending)]) == {running.id}
+    before = await store.reader.read(running.id)
+    assert await store.jobs.settle([settlement]) == set()
+    assert await store.reader.read(running.id) == before
+    assert await store.reader.attempts(running.id) == []
+    assert await store.jobs.settle([ended(running, ending)]) == {running.id}
 
 
 async def test_the_place_of_a_job_that_is_gone_belongs_to_nobody_or_to_another(store: Store, running: Claim) -> None:
     """By whatever a store finds a job, a late settlement does not meet the next one."""
-    assert await store.settle([ended(running, Ending.CANCELLED)]) == {running.id}
-    await store.enqueue(new_jobs(1))
+    assert await store.jobs.settle([ended(running, Ending.CANCELLED)]) == {running.id}
+    await store.jobs.enqueue(new_jobs(1))
     other = await claim_one(store, new_lease())
-    assert await store.settle([done(running)]) == set()
+    assert await store.jobs.settle([done(running)]) == set()
     assert await state_of(store, other.id) is State.RUNNING
-    assert await store.settle([done(other)]) == {other.id}
+    assert await store.jobs.settle([done(other)]) == {other.id}
 
 
 @pytest.mark.parametrize("part", ["owner", "lease"])
@@ -156,54 +156,54 @@ async def test_a_hold_without_owner_or_lease_does_not_match_a_running_job(
     store: Store, running: Claim, part: str
 ) -> None:
     settlement = done(running)._replace(hold=running.hold._replace(**dict[str, Any]({part: None})))
-    assert await store.settle([settlement]) == set()
+    assert await store.jobs.settle([settlement]) == set()
 
 
 async def test_a_settlement_counts_once(store: Store, running: Claim) -> None:
-    assert await store.settle([failed(running)]) == {running.id}
-    assert await store.settle([failed(running)]) == set()
-    assert await store.settle([done(running)]) == set()
-    assert len(await store.attempts(running.id)) == 1
+    assert await store.jobs.settle([failed(running)]) == {running.id}
+    assert await store.jobs.settle([failed(running)]) == set()
+    assert await store.jobs.settle([done(running)]) == set()
+    assert len(await store.reader.attempts(running.id)) == 1
 
 
 async def test_a_worker_that_lost_its_job_cannot_settle_it(store: Store, running: Claim) -> None:
-    await store.settle([ended(running, Ending.LOST)])
+    await store.jobs.settle([ended(running, Ending.LOST)])
     other = await claim_one(store, new_lease())
-    assert await store.settle([done(running)]) == set()
-    assert await store.settle([done(other)]) == {other.id}
+    assert await store.jobs.settle([done(running)]) == set()
+    assert await store.jobs.settle([done(other)]) == {other.id}
 
 
 async def test_the_same_worker_cannot_settle_by_an_earlier_claim(store: Store, running: Claim) -> None:
-    await store.settle([ended(running, Ending.RELEASED)])
+    await store.jobs.settle([ended(running, Ending.RELEASED)])
     again = await claim_one(store, running.lease)
-    assert await store.settle([done(running)]) == set()
-    assert await store.settle([done(again)]) == {again.id}
+    assert await store.jobs.settle([done(running)]) == set()
+    assert await store.jobs.settle([done(again)]) == {again.id}
 
 
 async def test_of_many_those_that_hold_are_applied(store: Store) -> None:
-    await store.enqueue(new_jobs(30))
+    await store.jobs.enqueue(new_jobs(30))
     claims = await claim(store, new_lease())
     stale, failing, good = claims[:10], claims[10:20], claims[20:]
-    await store.settle([ended(item, Ending.RELEASED) for item in stale])
+    await store.jobs.settle([ended(item, Ending.RELEASED) for item in stale])
     batch = [done(item) for item in stale] + [failed(item) for item in failing] + [done(item) for item in good]
-    assert await store.settle(batch) == {item.id for item in (*failing, *good)}
+    assert await store.jobs.settle(batch) == {item.id for item in (*failing, *good)}
     assert {await state_of(store, item.id) for item in stale} == {State.READY}
     assert {await state_of(store, item.id) for item in failing} == {State.RETRYING}
     assert {await state_of(store, item.id) for item in good} == {State.SUCCEEDED}
 
 
 async def test_successes_of_several_claims_count_by_their_own_holds(store: Store) -> None:
-    await store.enqueue(new_jobs(12))
+    await store.jobs.enqueue(new_jobs(12))
     lease = new_lease()
     first, second, theirs = [await claim(store, own, 4) for own in (lease, same_worker(lease), new_lease())]
     stale, told = first[:2], second[:1]
-    await store.settle([ended(item, Ending.RELEASED) for item in stale])
+    await store.jobs.settle([ended(item, Ending.RELEASED) for item in stale])
     again = await claim(store, same_worker(lease), 2)
     assert {item.id for item in again} == {item.id for item in stale}
     batch = [done(item) for item in (*first, *second[1:], *theirs)] + [done(item, '"result"') for item in told]
-    assert await store.settle(batch) == {item.id for item in (*first[2:], *second, *theirs)}
+    assert await store.jobs.settle(batch) == {item.id for item in (*first[2:], *second, *theirs)}
     assert {await state_of(store, item.id) for item in again} == {State.RUNNING}
-    assert await store.settle([done(item) for item in again]) == {item.id for item in again}
+    assert await store.jobs.settle([done(item) for item in again]) == {item.id for item in again}
 
 
 @pytest.mark.parametrize("ending", [Ending.SUCCEEDED, Ending.RELEASED, Ending.FAILED])
@@ -211,54 +211,54 @@ async def test_successes_of_several_claims_count_by_their_own_holds(store: Store
 async def test_a_stale_settlement_beside_a_good_one_for_the_same_job_does_nothing(
     store: Store, running: Claim, ending: Ending, stale_first: bool
 ) -> None:
-    await store.settle([ended(running, Ending.RELEASED)])
+    await store.jobs.settle([ended(running, Ending.RELEASED)])
     again = await claim_one(store, new_lease())
     stale = ended(running, ending, result='"stale"', error=ErrorInfo("Stale", "stale"))
     good = ended(again, ending, result='"good"', error=ErrorInfo("Good", "good"))
     batch = [stale, good] if stale_first else [good, stale]
-    assert await store.settle(batch) == {running.id}
-    record = await store.read(running.id)
+    assert await store.jobs.settle(batch) == {running.id}
+    record = await store.reader.read(running.id)
     assert record is not None
     assert record.error is not None
     assert record.error.message == "good"
-    errors = [item.error.message for item in await store.attempts(running.id) if item.error]
+    errors = [item.error.message for item in await store.reader.attempts(running.id) if item.error]
     assert errors == ([] if ending is Ending.SUCCEEDED else ["good"])
 
 
 async def test_the_same_settlement_twice_in_one_batch_counts_once(store: Store, running: Claim) -> None:
-    assert await store.settle([failed(running), failed(running)]) == {running.id}
-    assert len(await store.attempts(running.id)) == 1
+    assert await store.jobs.settle([failed(running), failed(running)]) == {running.id}
+    assert len(await store.reader.attempts(running.id)) == 1
 
 
 async def test_the_same_success_twice_in_one_batch_counts_once(store: Store, running: Claim) -> None:
-    assert await store.settle([done(running), done(running)]) == {running.id}
+    assert await store.jobs.settle([done(running), done(running)]) == {running.id}
     assert await state_of(store, running.id) is State.SUCCEEDED
 
 
 async def test_a_settlement_of_an_unknown_job_does_nothing(store: Store, running: Claim) -> None:
     settlement = done(running)._replace(id=str(uuid4()))
-    assert await store.settle([settlement]) == set()
-    assert await store.read(settlement.id) is None
+    assert await store.jobs.settle([settlement]) == set()
+    assert await store.reader.read(settlement.id) is None
 
 
 async def test_settling_nothing_returns_nothing(store: Store) -> None:
-    assert await store.settle([]) == set()
+    assert await store.jobs.settle([]) == set()
 
 
 @pytest.mark.parametrize("text", ['"; drop table job;--', "50 % :rows {name} \\", "🛟 naïve\n\tñ"])
 async def test_odd_errors_come_back_as_they_were(store: Store, running: Claim, text: str) -> None:
     error = ErrorInfo(text, text, text, FailureClass.PERMANENT)
-    await store.settle([ended(running, Ending.FAILED, error=error)])
-    record = await store.read(running.id)
+    await store.jobs.settle([ended(running, Ending.FAILED, error=error)])
+    record = await store.reader.read(running.id)
     assert record is not None
     assert record.error == ErrorInfo(text, text, None, FailureClass.PERMANENT)
-    assert [item.error for item in await store.attempts(running.id)] == [error]
+    assert [item.error for item in await store.reader.attempts(running.id)] == [error]
 
 
 async def test_an_error_without_a_message_is_kept(store: Store, running: Claim) -> None:
     error = ErrorInfo("KeyError", "", None, FailureClass.PERMANENT)
-    await store.settle([ended(running, Ending.FAILED, error=error)])
-    record = await store.read(running.id)
+    await store.jobs.settle([ended(running, Ending.FAILED, error=error)])
+    record = await store.reader.read(running.id)
     assert record is not None
     assert record.error == error
 
@@ -267,16 +267,16 @@ async def test_an_error_without_a_message_is_kept(store: Store, running: Claim) 
 async def test_a_pending_job_can_be_cancelled(store: Store, delay: float) -> None:
     job = await enqueue_one(store, delay=delay)
     held = await one_held(store, job.id)
-    assert await store.settle([ended(held, Ending.CANCELLED)]) == {job.id}
+    assert await store.jobs.settle([ended(held, Ending.CANCELLED)]) == {job.id}
     assert await state_of(store, job.id) is State.CANCELLED
-    assert await store.attempts(job.id) == []
+    assert await store.reader.attempts(job.id) == []
     assert await claim(store, new_lease()) == []
 
 
 async def test_a_retrying_job_can_be_cancelled(store: Store, running: Claim) -> None:
-    await store.settle([failed(running)])
+    await store.jobs.settle([failed(running)])
     held = await one_held(store, running.id)
-    assert await store.settle([ended(held, Ending.CANCELLED)]) == {running.id}
+    assert await store.jobs.settle([ended(held, Ending.CANCELLED)]) == {running.id}
     assert await state_of(store, running.id) is State.CANCELLED
 
 
@@ -284,13 +284,13 @@ async def test_a_claim_overtakes_a_cancellation_that_was_decided_before(store: S
     job = await enqueue_one(store)
     held = await one_held(store, job.id)
     claimed = await claim_one(store, new_lease())
-    assert await store.settle([ended(held, Ending.CANCELLED)]) == set()
-    assert await store.settle([done(claimed)]) == {job.id}
+    assert await store.jobs.settle([ended(held, Ending.CANCELLED)]) == set()
+    assert await store.jobs.settle([done(claimed)]) == {job.id}
 
 
 async def test_a_cancellation_overtakes_a_claim(store: Store) -> None:
     job = await enqueue_one(store)
-    await store.settle([ended(await one_held(store, job.id), Ending.CANCELLED)])
+    await store.jobs.settle([ended(await one_held(store, job.id), Ending.CANCELLED)])
     assert await claim(store, new_lease()) == []
     assert await state_of(store, job.id) is State.CANCELLED
 
@@ -299,8 +299,8 @@ async def test_a_promotion_overtakes_a_cancellation_that_was_decided_before(worl
     job = await enqueue_one(world.store, delay=5.0)
     held = await one_held(world.store, job.id)
     world.advance(5)
-    await world.store.promote(10)
-    assert await world.store.settle([ended(held, Ending.CANCELLED)]) == set()
+    await world.store.promotion.promote(10)
+    assert await world.store.jobs.settle([ended(held, Ending.CANCELLED)]) == set()
     assert await state_of(world.store, job.id) is State.READY
 
 
@@ -312,36 +312,36 @@ async def test_a_job_that_waits_cannot_succeed(store: Store) -> None:
 
 
 async def test_held_tells_the_situation_of_live_jobs_only(world: World) -> None:
-    await world.store.enqueue(new_jobs(2))
+    await world.store.jobs.enqueue(new_jobs(2))
     finished, waiting = await claim(world.store, new_lease())
-    await world.store.settle([done(finished), ended(waiting, Ending.RELEASED)])
+    await world.store.jobs.settle([done(finished), ended(waiting, Ending.RELEASED)])
     world.advance(7)
-    (held,) = await world.store.held([finished.id, waiting.id, str(uuid4())])
+    (held,) = await world.store.reader.held([finished.id, waiting.id, str(uuid4())])
     assert (held.id, held.lane, held.attempt, held.crashes, held.age) == (waiting.id, waiting.lane, 0, 0, 7)
     assert held.hold == Hold(State.READY, 1, None, None)
 
 
 async def test_held_of_nothing_is_nothing(store: Store) -> None:
-    assert await store.held([]) == []
+    assert await store.reader.held([]) == []
 
 
 @pytest.mark.parametrize("failure", [None, *FailureClass])
 async def test_the_class_of_a_failure_is_kept(store: Store, running: Claim, failure: FailureClass | None) -> None:
     error = replace(ERROR, failure=failure)
-    await store.settle([ended(running, Ending.FAILED, error=error)])
-    record = await store.read(running.id)
+    await store.jobs.settle([ended(running, Ending.FAILED, error=error)])
+    record = await store.reader.read(running.id)
     assert record is not None
     assert record.error == replace(error, traceback=None)
-    assert [attempt.error for attempt in await store.attempts(running.id)] == [error]
+    assert [attempt.error for attempt in await store.reader.attempts(running.id)] == [error]
 
 
 async def test_a_snoozed_job_is_scheduled_again_as_if_it_had_not_run(world: World, running: Claim) -> None:
     asked = ErrorInfo("Snooze", "later", failure=None, retry_after=600.0)
-    await world.store.settle([ended(running, Ending.SNOOZED, error=asked)])
-    record = await world.store.read(running.id)
+    await world.store.jobs.settle([ended(running, Ending.SNOOZED, error=asked)])
+    record = await world.store.reader.read(running.id)
     assert record is not None
     assert (record.state, record.attempt, record.error) == (State.SCHEDULED, 0, None)
     assert record.run_at.timestamp() == world.clock() + 600
     world.advance(600)
-    await world.store.promote(10)
+    await world.store.promotion.promote(10)
     assert (await claim_one(world.store, new_lease())).attempt == 1

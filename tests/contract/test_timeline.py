@@ -1,10 +1,10 @@
 """Every change of state is in the job's timeline, whatever the store, with the instants at which it happened."""
 
-from fairlead.control.audit import Operator
-from fairlead.control.cancel import cancel_one
-from fairlead.control.dead_letters import replay_one, show
-from fairlead.core.model import Ending
-from fairlead.core.states import State
+from fairlead.core.jobs.model import Ending
+from fairlead.core.jobs.states import State
+from fairlead.operate.audit import Operator
+from fairlead.operate.cancel_jobs import cancel_one
+from fairlead.operate.dead_letters import replay_one, show
 from tests.contract.making import claim_one, ended, enqueue_one, failed, new_lease
 from tests.contract.world import World
 
@@ -15,20 +15,20 @@ async def test_a_whole_life_is_told(world: World) -> None:
     store, start = world.store, world.clock()
     job = await enqueue_one(store, delay=10)
     world.advance(11)
-    await store.promote(10)
+    await store.promotion.promote(10)
     world.advance(1)
-    await store.settle([failed(await claim_one(store, new_lease()))])  # at 12; waits for 10 s
+    await store.jobs.settle([failed(await claim_one(store, new_lease()))])  # at 12; waits for 10 s
     world.advance(12)
-    await store.promote(10)
+    await store.promotion.promote(10)
     world.advance(1)
     await claim_one(store, await world.worker(10))  # at 25
     world.advance(11)
-    (lost,) = await store.lost(10)
-    await store.settle([ended(lost, Ending.LOST)], expired_only=True)  # at 36
+    (lost,) = await store.reader.lost(10)
+    await store.jobs.settle([ended(lost, Ending.LOST)], expired_only=True)  # at 36
     world.advance(1)
     dying = await claim_one(store, new_lease())
     world.advance(1)
-    await store.settle([failed(dying, permanent=True)])  # at 38
+    await store.jobs.settle([failed(dying, permanent=True)])  # at 38
     world.advance(10)
     await replay_one(store, job.id, ANN)  # at 48
     world.advance(1)
@@ -36,8 +36,8 @@ async def test_a_whole_life_is_told(world: World) -> None:
     world.advance(1)
     await cancel_one(store, job.id, ANN)  # at 50
     world.advance(1)
-    (held,) = await store.held([last.id])
-    await store.settle([ended(held, Ending.CANCELLED)])
+    (held,) = await store.reader.held([last.id])
+    await store.jobs.settle([ended(held, Ending.CANCELLED)])
 
     moments = (await show(store, job.id)).timeline()
     assert [(round(moment.at.timestamp() - start, 3), moment.what, moment.state) for moment in moments] == [

@@ -5,14 +5,14 @@ from typing import Any
 
 import pytest
 
-from fairlead.core.audit import AuditNote
-from fairlead.core.model import Claim, JobFilter, NewJob
-from fairlead.core.progress import Progress, RunReport, report
-from fairlead.core.replay import revive
-from fairlead.core.runtimes import RunCount
-from fairlead.core.states import State
-from fairlead.core.waits import WaitCount
-from fairlead.ports.store import Store
+from fairlead.core.fairness.run_times import RunCount
+from fairlead.core.insight.audit import AuditNote
+from fairlead.core.insight.wait_times import WaitCount
+from fairlead.core.jobs.dead_letters import revive
+from fairlead.core.jobs.model import Claim, JobFilter, NewJob
+from fairlead.core.jobs.progress import Progress, RunReport, report
+from fairlead.core.jobs.states import State
+from fairlead.records.store import Store
 from tests.contract.making import LANE, claim_one, done, enqueue_one, failed, new_lease
 from tests.contract.world import World
 
@@ -33,14 +33,14 @@ async def running(store: Store) -> Claim:
 
 
 async def progress_of(store: Store, job_id: str) -> Progress | None:
-    record = await store.read(job_id)
+    record = await store.reader.read(job_id)
     assert record
     return record.progress
 
 
 async def is_forgotten(store: Store, job_id: str) -> bool:
     """Whether a new job of this id begins without progress: the first run of both has the same fence."""
-    await store.enqueue([NewJob(job_id, LANE, "{}")])
+    await store.jobs.enqueue([NewJob(job_id, LANE, "{}")])
     again = await claim_one(store, new_lease())
     assert (again.id, again.fence) == (job_id, 1)
     return await progress_of(store, job_id) is None
@@ -49,9 +49,12 @@ async def is_forgotten(store: Store, job_id: str) -> bool:
 async def test_the_newest_report_is_read_with_the_job(world: World) -> None:
     store = world.store
     claim, other, silent = await running(store), await running(store), await running(store)
-    assert await store.report_progress([said(claim, 0.25), said(other, 3, 8, "drei von ächt")]) == {claim.id, other.id}
+    assert await store.run_state.report_progress([said(claim, 0.25), said(other, 3, 8, "drei von ächt")]) == {
+        claim.id,
+        other.id,
+    }
     world.advance(5)
-    assert await store.report_progress([said(claim, 0.5, message="half")]) == {claim.id}
+    assert await store.run_state.report_progress([said(claim, 0.5, message="half")]) == {claim.id}
     at = datetime.fromtimestamp(world.clock(), UTC)
     assert await progress_of(store, claim.id) == Progress(0.5, None, "half", at)
     found = await progress_of(store, other.id)
@@ -63,8 +66,8 @@ async def test_the_newest_report_is_read_with_the_job(world: World) -> None:
 async def test_lists_show_progress_too(store: Store) -> None:
     claim, silent = await running(store), await running(store)
     await enqueue_one(store)
-    await store.report_progress([said(claim, 0.25)])
-    page = await store.list_jobs(JobFilter(), 10)
+    await store.run_state.report_progress([said(claim, 0.25)])
+    page = await store.reader.list_jobs(JobFilter(), 10)
     assert {job.id: job.progress and job.progress.done for job in page.jobs if job.fence} == {
         claim.id: 0.25,
         silent.id: None,
@@ -81,7 +84,7 @@ async def test_lists_show_progress_too(store: Store) -> None:
 )
 async def test_a_run_that_does_not_own_the_job_reports_nothing(store: Store, wrong: dict[str, Any]) -> None:
     claim, other = await running(store), await running(store)
-    assert await store.report_progress([said(claim, 0.5, **wrong), said(other, 0.5)]) == {other.id}
+    assert await store.run_state.report_progress([said(claim, 0.5, **wrong), said(other, 0.5)]) == {other.id}
     assert await progress_of(store, claim.id) is None
 
 
@@ -89,16 +92,16 @@ async def test_a_later_run_begins_without_progress_and_a_zombie_does_not_bring_i
     store = world.store
     await enqueue_one(store)
     zombie = await claim_one(store, await world.worker(10))
-    await store.report_progress([said(zombie, 0.75)])
-    await store.settle([failed(zombie)])
+    await store.run_state.report_progress([said(zombie, 0.75)])
+    await store.jobs.settle([failed(zombie)])
     found = await progress_of(store, zombie.id)
     assert found, "it is shown while the job waits"
-    assert await store.report_progress([said(zombie, 0.8)]) == set()
+    assert await store.run_state.report_progress([said(zombie, 0.8)]) == set()
     world.advance(60)
-    await store.promote(10)
+    await store.promotion.promote(10)
     current = await claim_one(store, new_lease())
     assert await progress_of(store, current.id) is None
-    assert await store.report_progress([said(zombie, 0.9), said(current, 0.1)]) == {current.id}
+    assert await store.run_state.report_progress([said(zombie, 0.9), said(current, 0.1)]) == {current.id}
     found = await progress_of(store, current.id)
     assert found
     assert found.done == 0.1
@@ -109,16 +112,16 @@ async def test_progress_is_kept_after_the_end_and_goes_with_the_record(
     world: World, days: int, kept: dict[str, float]
 ) -> None:
     store = world.store
-    await store.prune({}, WEEK, 100)
+    await store.jobs.prune({}, WEEK, 100)
     claim = await running(store)
-    await store.report_progress([said(claim, 1.0, message="all of it")])
-    await store.settle([done(claim)])
-    assert await store.report_progress([said(claim, 0.1)]) == set()
+    await store.run_state.report_progress([said(claim, 1.0, message="all of it")])
+    await store.jobs.settle([done(claim)])
+    assert await store.run_state.report_progress([said(claim, 0.1)]) == set()
     found = await progress_of(store, claim.id)
     assert found
     assert (found.done, found.message) == (1.0, "all of it")
     world.advance(days * 86_400.0)
-    assert await store.prune(kept, WEEK, 100) == 1
+    assert await store.jobs.prune(kept, WEEK, 100) == 1
     assert await is_forgotten(store, claim.id)
 
 
@@ -126,48 +129,48 @@ async def test_progress_of_the_dead_goes_with_them_and_stays_with_the_revived(wo
     store = world.store
     claims = [await running(store), await running(store)]
     for claim in claims:
-        await store.report_progress([said(claim, 0.5)])
-        await store.settle([failed(claim, permanent=True)])
-    jobs = await store.read_many(claim.id for claim in claims)
+        await store.run_state.report_progress([said(claim, 0.5)])
+        await store.jobs.settle([failed(claim, permanent=True)])
+    jobs = await store.reader.read_many(claim.id for claim in claims)
     assert {job.state for job in jobs} == {State.DEAD}
-    await store.revive([revive(jobs[0])], NOTE)
+    await store.dead_letters.revive([revive(jobs[0])], NOTE)
     assert await progress_of(store, jobs[0].id) is not None
-    await store.settle([done(await claim_one(store, new_lease()))])
+    await store.jobs.settle([done(await claim_one(store, new_lease()))])
     world.advance(10)
-    assert await store.purge_dead(JobFilter(states=(State.DEAD,)), 1.0, 10, NOTE) == 1
+    assert await store.dead_letters.purge(JobFilter(states=(State.DEAD,)), 1.0, 10, NOTE) == 1
     assert await is_forgotten(store, jobs[1].id)
 
 
 async def test_waits_of_several_workers_add_up_by_minute(world: World) -> None:
     store = world.store
-    await store.record_usage([], [], [WaitCount("short", -40, 3), WaitCount("long", 8, 1)])
-    await store.record_usage([], [], [WaitCount("short", -40, 2), WaitCount("short", 9, 1)])
+    await store.shares.record_usage([], [], [WaitCount("short", -40, 3), WaitCount("long", 8, 1)])
+    await store.shares.record_usage([], [], [WaitCount("short", -40, 2), WaitCount("short", 9, 1)])
     first = int(world.clock() // 60) * 60
     world.advance(60)
-    await store.record_usage([], [], [WaitCount("short", -40, 7)])
-    assert await store.wait_counts(600) == [
+    await store.shares.record_usage([], [], [WaitCount("short", -40, 7)])
+    assert await store.shares.wait_counts(600) == [
         WaitCount("long", 8, 1, first),
         WaitCount("short", -40, 5, first),
         WaitCount("short", 9, 1, first),
         WaitCount("short", -40, 7, first + 60),
     ]
     world.advance(3600)
-    assert await store.wait_counts(600) == []
-    await store.prune_shares(1800)
-    assert await store.wait_counts(86_400) == []
+    assert await store.shares.wait_counts(600) == []
+    await store.shares.prune(1800)
+    assert await store.shares.wait_counts(86_400) == []
 
 
 async def test_runs_of_one_type_are_read_alone(world: World) -> None:
     counts = [RunCount("mail", 3, 2, 1.0), RunCount("parse", 4, 1, 2.0)]
-    await world.store.record_usage([], counts)
-    assert await world.store.run_counts(3600) == counts
-    assert await world.store.run_counts(3600, "parse") == counts[1:]
-    assert await world.store.run_counts(3600, "nothing") == []
+    await world.store.shares.record_usage([], counts)
+    assert await world.store.shares.run_times(3600) == counts
+    assert await world.store.shares.run_times(3600, "parse") == counts[1:]
+    assert await world.store.shares.run_times(3600, "nothing") == []
 
 
 async def test_the_audit_is_read_by_its_target(store: Store) -> None:
     for number in range(3):
-        await store.append_audit(AuditNote("ann@desk", f"move {number}", "type mail"))
-        await store.append_audit(AuditNote("ann@desk", "pause", "type parse"))
-    assert [entry.action for entry in await store.audit_about("type mail", 2)] == ["move 2", "move 1"]
-    assert await store.audit_about("type", 10) == []
+        await store.audit.append(AuditNote("ann@desk", f"move {number}", "type mail"))
+        await store.audit.append(AuditNote("ann@desk", "pause", "type parse"))
+    assert [entry.action for entry in await store.audit.about("type mail", 2)] == ["move 2", "move 1"]
+    assert await store.audit.about("type", 10) == []

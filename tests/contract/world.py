@@ -5,8 +5,9 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
 from fairlead import wiring
-from fairlead.core.model import Lease
-from fairlead.ports.store import LeaseBook, Store
+from fairlead.core.jobs.model import Lease
+from fairlead.ports.jobs import LeaseBook
+from fairlead.records.store import Store
 from tests.contract.clock import Clock, ManualClock, PostgresClock
 from tests.contract.making import new_lease, worker_info
 
@@ -46,7 +47,7 @@ class World:
     async def worker(self, seconds: float = 30.0) -> Lease:
         """Register a worker with a lease of so many seconds."""
         lease = new_lease()
-        await self.store.register_worker(worker_info(lease.owner), seconds)
+        await self.store.workers.register(worker_info(lease.owner), seconds)
         return lease
 
 

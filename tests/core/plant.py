@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from functools import partial
 from itertools import count
 
-from fairlead.core.fairshare import FairQueue
-from fairlead.core.model import ActiveLane, Lane, Priority
-from fairlead.core.tally import Tally
-from fairlead.core.tenancy import Tenant
+from fairlead.core.fairness.queue import FairQueue
+from fairlead.core.fairness.tenancy import Tenant
+from fairlead.core.fairness.usage import SlotUsage
+from fairlead.core.jobs.model import ActiveLane, Lane, Priority
 
 SETTLE_EVERY = 0.25
 
@@ -48,7 +48,7 @@ class Plant:
     def __post_init__(self) -> None:
         tenants = {source.tenant.name: source.tenant for source in self.sources}
         self.queue = FairQueue(tenants.__getitem__)
-        self.tally = Tally()
+        self.tally = SlotUsage()
         self.estimates = self.tally.estimates
         self._running: dict[int, tuple[Lane, float]] = {}
         self._by_lane = {source.lane.id: source for source in self.sources}

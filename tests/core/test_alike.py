@@ -3,7 +3,7 @@
 import pytest
 
 from fairlead.core.alike import only_lane
-from fairlead.core.model import Claim, Lane, Lease, Priority
+from fairlead.core.jobs.model import Claim, Lane, Lease, Priority
 
 LANES = {tenant: Lane("short", tenant, "work", Priority.DEFAULT, 1) for tenant in "ab"}
 

@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from fairlead.core.instants import instant
+from fairlead.core.durations import instant
 
 
 def test_instants_are_datetimes_in_utc() -> None:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairlead.core.model import Lane, Priority
+from fairlead.core.jobs.model import Lane, Priority
 from fairlead.core.names import check_name
 from fairlead.errors import ConfigError
 

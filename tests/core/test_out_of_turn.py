@@ -3,8 +3,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairlead.core.fairshare import out_of_turn
-from fairlead.core.model import ActiveLane, Lane, Priority
+from fairlead.core.fairness.queue import out_of_turn
+from fairlead.core.jobs.model import ActiveLane, Lane, Priority
 
 
 def lanes_of(tenants: str) -> list[ActiveLane]:

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fairlead.core.entitlement import entitled, jain
-from fairlead.core.model import Priority
-from fairlead.core.tenancy import Tenant
+from fairlead.core.fairness.entitlement import entitled, jain
+from fairlead.core.fairness.tenancy import Tenant
+from fairlead.core.jobs.model import Priority
 from tests.core.plant import Plant, Source
 
 LENGTHS = (0.1, 1.0, 10.0, 100.0)

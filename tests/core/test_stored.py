@@ -4,18 +4,18 @@ from typing import Any
 
 import pytest
 
-from fairlead.core.admission import DEPTH, OVERLOAD, POLICY, SUBMISSION, Action, Overload, Policy
-from fairlead.core.apikey import Grant
-from fairlead.core.breaker import BREAKER, Breaker, Phase, Tripped, is_shut, opened, tripped
-from fairlead.core.budget import RetryBudget
-from fairlead.core.controls import Control, Controls
-from fairlead.core.limits import LIMIT, Bound, Rules
-from fairlead.core.pools import BUILT_IN, POOL, Pools
-from fairlead.core.quarantine import Quarantine
-from fairlead.core.retry import Retry
-from fairlead.core.schedule import Overlap
+from fairlead.core.fairness.tenancy import TENANT, Tenant, Tenants
+from fairlead.core.jobs.pools import BUILT_IN, POOL, Pools
+from fairlead.core.jobs.retry import Retry
+from fairlead.core.protection.backpressure import DEPTH, OVERLOAD, POLICY, SUBMISSION, Action, Overload, Policy
+from fairlead.core.protection.breaker import BREAKER, Breaker, Phase, Tripped, is_shut, opened, tripped
+from fairlead.core.protection.controls import Control, Controls
+from fairlead.core.protection.limits import LIMIT, Bound, Rules
+from fairlead.core.protection.quarantine import Quarantine
+from fairlead.core.protection.retry_budget import RetryBudget
+from fairlead.core.schedule.schedules import Overlap
 from fairlead.core.stored import restored, word, words
-from fairlead.core.tenancy import TENANT, Tenant, Tenants
+from fairlead.core.web.api_keys import Grant
 
 
 @pytest.mark.parametrize("policy", [Retry(attempts=7), RetryBudget(floor=7), Breaker(minimum=7), Quarantine()])

@@ -10,10 +10,10 @@ from typing import Any
 import httpx2
 import pytest
 
-from fairlead.control.audit import Operator
-from fairlead.control.callbacks import add_endpoint
-from fairlead.core.egress import EgressRules
-from fairlead.core.webhook import secret_of, signed_headers
+from fairlead.core.web.egress import EgressRules
+from fairlead.core.web.signatures import secret_of, signed_headers
+from fairlead.operate.audit import Operator
+from fairlead.operate.callbacks import add_endpoint
 
 PAGE = Path(__file__).resolve().parent.parent.parent / "docs" / "callbacks.md"
 SECRET = secret_of(b"s" * 32)

@@ -47,7 +47,7 @@ class Scene:
 
     async def unfinished(self) -> int:
         """How many jobs have not ended."""
-        return sum((await (await self.app.store()).count_jobs()).values())
+        return sum((await (await self.app.store()).reader.count_jobs()).values())
 
     async def drained(self, patience: float = 60.0) -> None:
         """Wait until every job has ended."""

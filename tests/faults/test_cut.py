@@ -29,7 +29,7 @@ async def test_a_worker_whose_entry_is_cut_off_starts_all_the_same(postgres_url:
         proxy.cut_once(registers, delivered)
         async with app.worker() as worker:
             assert proxy.cuts == 1
-            assert [record.info.id for record in await (await app.store()).workers()] == [worker.info.id]
+            assert [record.info.id for record in await (await app.store()).workers.all()] == [worker.info.id]
 
 
 @pytest.mark.parametrize("delivered", [True, False], ids=["stored-but-unheard", "never-arrived"])

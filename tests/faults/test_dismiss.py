@@ -4,8 +4,8 @@ import asyncio
 
 import pytest
 
-from fairlead.control.audit import Operator
-from fairlead.control.workers import Direction, direct
+from fairlead.operate.audit import Operator
+from fairlead.operate.workers import Direction, direct
 from tests.faults.conftest import Scene
 from tests.support.processes import until
 
@@ -18,10 +18,10 @@ async def test_when_all_are_dismissed_the_supervisor_ends_in_order(scene: Scene)
         workers: list[str] = []
         while len(workers) < 2:
             await asyncio.sleep(0.05)
-            workers = [record.info.id for record in await store.workers()]
+            workers = [record.info.id for record in await store.workers.all()]
         for worker_id in workers:
             await direct(store, worker_id, Direction.DRAIN, Operator("tests"))
         await until(lambda: supervisor.process.poll() is not None, "the supervisor to end")
         assert supervisor.process.wait(20) == 0, supervisor.text()
-        assert await store.workers() == []
+        assert await store.workers.all() == []
     assert supervisor.text().count("worker_started") == 2

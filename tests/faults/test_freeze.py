@@ -16,7 +16,7 @@ TRIES = 5
 
 async def refused_by(scene: Scene, pid: int) -> int | None:
     """How many of its writes a worker reports as refused; None if it has reported nothing yet."""
-    reports = {worker.info.pid: worker.report for worker in await (await scene.app.store()).workers()}
+    reports = {worker.info.pid: worker.report for worker in await (await scene.app.store()).workers.all()}
     return reports.get(pid, {}).get("refused")
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import fairlead
-from fairlead.core.failure import CRASH_LIMIT
+from fairlead.core.jobs.failure import CRASH_LIMIT
 from tests.faults.conftest import Scene
 from tests.support.processes import LEASE, until
 

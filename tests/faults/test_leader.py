@@ -63,7 +63,7 @@ async def test_a_leader_that_was_stopped_and_goes_on_follows(scene: Scene) -> No
         await until(lambda: bool(first.told("lead_lost")), "the first to notice")
         await becomes_ready(await schedule(scene, run_in=LEAD))
         assert len(first.told("lead_taken")) == 1
-        leader = await (await scene.app.store()).leader(ROLE)
+        leader = await (await scene.app.store()).leadership.current(ROLE)
         assert leader is not None
         assert (leader.identity, leader.term) == (second.told("lead_taken")[0]["identity"], 2)
 

@@ -8,9 +8,9 @@ from random import Random
 import pytest
 
 import fairlead
-from fairlead.control.audit import Operator
-from fairlead.control.limits import limits, set_limit
 from fairlead.handlers.options import Options
+from fairlead.operate.audit import Operator
+from fairlead.operate.limits import limits, set_limit
 from tests.faults import app as declared
 from tests.faults.conftest import Scene
 from tests.support.processes import WorkerProcess, until

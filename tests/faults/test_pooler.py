@@ -10,8 +10,8 @@ import psycopg
 import pytest
 
 import fairlead
-from fairlead.control.doctor import Level, examine
 from fairlead.errors import StoreRefused
+from fairlead.operate.doctor import Level, examine
 from fairlead.wiring import make_lease_book, make_store, migrate
 from tests.contract.making import claim, done, enqueue_one, new_jobs, new_lease, worker_info
 from tests.support import leaks
@@ -57,9 +57,11 @@ async def test_the_verbs_of_the_store_are_not_mixed_up(pooled_url: str) -> None:
         await store.open()
     try:
         for _ in range(ENOUGH):
-            await asyncio.gather(*(store.enqueue(new_jobs(3)) for store in stores))
+            await asyncio.gather(*(store.jobs.enqueue(new_jobs(3)) for store in stores))
             claims = [(store, await claim(store, new_lease(), 3)) for store in stores]
-            settled = await asyncio.gather(*(store.settle([done(item) for item in items]) for store, items in claims))
+            settled = await asyncio.gather(
+                *(store.jobs.settle([done(item) for item in items]) for store, items in claims)
+            )
             assert [len(ids) for ids in settled] == [3, 3, 3]
     finally:
         for store in stores:
@@ -70,7 +72,7 @@ async def test_leases_are_renewed(pooled_url: str) -> None:
     book, store, lease = make_lease_book(pooled_url), make_store(pooled_url), new_lease()
     await store.open()
     try:
-        await store.register_worker(worker_info(lease.owner), 30)
+        await store.workers.register(worker_info(lease.owner), 30)
         for _ in range(ENOUGH):
             assert await asyncio.to_thread(book.renew, [lease.owner], 30.0) == {lease.owner}
             await enqueue_one(store)

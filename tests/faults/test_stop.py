@@ -41,7 +41,7 @@ async def test_terminating_finishes_what_runs_and_takes_nothing_new(scene: Scene
         assert worker.process.wait(20) == 0, worker.text()
     assert [await job.state() for job in first] == [fairlead.State.SUCCEEDED] * 2
     assert [await job.state() for job in rest] == [fairlead.State.READY] * 3
-    assert await (await scene.app.store()).workers() == [], "a stopped worker leaves the register"
+    assert await (await scene.app.store()).workers.all() == [], "a stopped worker leaves the register"
 
 
 async def test_what_does_not_finish_in_time_is_given_back_without_burning_an_attempt(
@@ -81,7 +81,7 @@ async def test_readiness_ends_with_the_first_signal_and_the_worker_is_seen_to_dr
         await until(lambda: asked(port, "/readyz") == 503, "readiness to end")
         assert asked(port, "/healthz") == 200
         store = await scene.app.store()
-        while [item.state for item in await store.workers()] != ["draining"]:  # noqa: ASYNC110
+        while [item.state for item in await store.workers.all()] != ["draining"]:  # noqa: ASYNC110
             await asyncio.sleep(0.05)
         worker.process.send_signal(signal.SIGINT)
         worker.process.wait(20)

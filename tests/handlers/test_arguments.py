@@ -11,7 +11,7 @@ from uuid import UUID
 import pytest
 from pydantic import BaseModel, Field
 
-from fairlead.core.model import Claim, Lane, Lease, Priority
+from fairlead.core.jobs.model import Claim, Lane, Lease, Priority
 from fairlead.errors import ConfigError, InvalidArguments, PayloadTooLarge, UnsafePayload
 from fairlead.handlers.arguments import Arguments
 from fairlead.handlers.context import Context

@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from fairlead.core.failure import Policies
-from fairlead.core.limits import Limit
-from fairlead.core.model import Lane, NewJob, Priority, Scope, Unique
-from fairlead.core.retry import Retry
-from fairlead.core.states import State
+from fairlead.core.jobs.failure import Policies
+from fairlead.core.jobs.model import Lane, NewJob, Priority, Scope, Unique
+from fairlead.core.jobs.retry import Retry
+from fairlead.core.jobs.states import State
+from fairlead.core.protection.limits import Limit
 from fairlead.errors import ConfigError
 from fairlead.handlers.options import Options, Template, new_jobs, overridden, template
 from fairlead.handlers.spec import declare

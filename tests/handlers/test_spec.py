@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from fairlead.core.retry import Retry
+from fairlead.core.jobs.retry import Retry
 from fairlead.errors import ConfigError, InvalidArguments, UnknownType
 from fairlead.handlers.context import Context
 from fairlead.handlers.spec import HandlerSpec, Registry, declare

@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 import pytest
 
 from fairlead import wiring
-from fairlead.ports.store import Store
+from fairlead.records.store import Store
 
 OpenStore = Callable[[], Awaitable[Store]]
 

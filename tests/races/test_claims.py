@@ -10,8 +10,8 @@ from random import Random
 import pytest
 
 from fairlead import wiring
-from fairlead.core.model import Claim, Quota
-from fairlead.ports.store import Store
+from fairlead.core.jobs.model import Claim, Quota
+from fairlead.records.store import Store
 from tests.contract.making import LANE, done, new_jobs, new_lease
 from tests.races.conftest import OpenStore
 
@@ -24,7 +24,7 @@ async def fill(store: Store) -> set[str]:
     ids: set[str] = set()
     for lane in LANES:
         jobs = new_jobs(JOBS // len(LANES), lane)
-        await store.enqueue(jobs)
+        await store.jobs.enqueue(jobs)
         ids.update(job.id for job in jobs)
     return ids
 
@@ -32,14 +32,14 @@ async def fill(store: Store) -> set[str]:
 async def drain(store: Store, seed: int, settle: bool = False) -> list[Claim]:
     """Claim in random portions from random lanes until nothing is left."""
     rng, claimed = Random(seed), []
-    while active := await store.active_lanes():
+    while active := await store.reader.active_lanes():
         lanes = rng.sample(active, rng.randint(1, len(active)))
-        claims = await store.claim(
+        claims = await store.jobs.claim(
             [Quota(lane.lane.id, rng.randint(1, 300), lane.since) for lane in lanes], new_lease()
         )
         claimed += claims
         if settle:
-            assert len(await store.settle([done(item) for item in claims])) == len(claims)
+            assert len(await store.jobs.settle([done(item) for item in claims])) == len(claims)
     return claimed
 
 

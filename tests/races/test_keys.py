@@ -8,12 +8,13 @@ import psycopg
 import pytest
 
 from fairlead import wiring
-from fairlead.core.audit import AuditNote
-from fairlead.core.model import Enqueued, NewJob
-from fairlead.core.replay import revive
-from fairlead.core.states import State
-from fairlead.ports.store import Store
-from fairlead.stores.enqueue import enqueue_script
+from fairlead.core.insight.audit import AuditNote
+from fairlead.core.jobs.dead_letters import revive
+from fairlead.core.jobs.model import Enqueued, NewJob
+from fairlead.core.jobs.states import State
+from fairlead.ports.database import RunEach
+from fairlead.records.enqueue import enqueue_script
+from fairlead.records.store import Store
 from fairlead.stores.postgres.connection import query
 from tests.contract.making import claim_one, failed, keyed_job, new_lease, state_of
 
@@ -38,6 +39,7 @@ async def enqueue_with(url: str, job: NewJob, meanwhile: Callable[[], Awaitable[
         script = enqueue_script([job])
         step = next(script)
         while True:
+            assert isinstance(step, RunEach)
             given = {"shard": 0, "rows": json.dumps(step.rows)}
             cursor = await connection.execute(query(step.query), given)
             found: list[Any] = await cursor.fetchall() if cursor.description else []
@@ -52,13 +54,13 @@ async def enqueue_with(url: str, job: NewJob, meanwhile: Callable[[], Awaitable[
 
 async def test_a_job_revived_after_its_key_was_read_as_free_keeps_it(postgres_url: str, store: Store) -> None:
     old, new = keyed_job("once"), keyed_job("once")
-    await store.enqueue([old])
-    await store.settle([failed(await claim_one(store, new_lease()), permanent=True)])
-    dead = await store.read(old.id)
+    await store.jobs.enqueue([old])
+    await store.jobs.settle([failed(await claim_one(store, new_lease()), permanent=True)])
+    dead = await store.reader.read(old.id)
     assert dead is not None
 
     async def bring_back() -> None:
-        assert (await store.revive([revive(dead)], NOTE)).ids == {old.id}
+        assert (await store.dead_letters.revive([revive(dead)], NOTE)).ids == {old.id}
 
     assert await enqueue_with(postgres_url, new, bring_back, "read_keys") == [Enqueued(old.id, True)]
     assert (await state_of(store, old.id), await state_of(store, new.id)) == (State.READY, None)

@@ -8,9 +8,9 @@ from uuid import uuid4
 import psycopg
 import pytest
 
-from fairlead.core.model import Quota
+from fairlead.core.jobs.model import Quota
 from fairlead.stores.postgres.connection import query
-from fairlead.stores.postgres.store import SHARD
+from fairlead.stores.postgres.database import SHARD
 from tests.conftest import migrate_now
 from tests.contract.making import new_lease
 from tests.races.test_plans import scans_of_job

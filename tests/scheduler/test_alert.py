@@ -2,10 +2,10 @@
 
 import json
 
-from fairlead.control.audit import Operator
-from fairlead.control.pauses import pause, resume
-from fairlead.control.pools import set_pool
-from fairlead.core.model import Lane, Priority
+from fairlead.core.jobs.model import Lane, Priority
+from fairlead.operate.audit import Operator
+from fairlead.operate.pauses import pause, resume
+from fairlead.operate.pools import set_pool
 from fairlead.scheduler.alert import INTERVAL, Alerter
 from fairlead.telemetry.events import AlertCleared, AlertRaised, Event, Telemetry
 from tests.contract.making import enqueue_one
@@ -28,7 +28,7 @@ async def sample(world: World, seconds: float, ready: int, oldest: float, dead: 
     }
     for _ in range(int(seconds / 30)):
         world.advance(30)
-        await world.store.add_sample(json.dumps(value), 7200)
+        await world.store.samples.add(json.dumps(value), 7200)
 
 
 async def test_what_is_wrong_is_told_when_it_begins_and_when_it_ends(

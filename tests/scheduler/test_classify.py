@@ -4,7 +4,7 @@ import json
 from dataclasses import replace
 
 import fairlead
-from fairlead.core.runtimes import RunCount, bucket_of
+from fairlead.core.fairness.run_times import RunCount, bucket_of
 from fairlead.scheduler.classify import Classifier
 from fairlead.telemetry.events import Event, Telemetry, TypeMoved
 from tests.contract.making import new_lease, worker_info
@@ -27,19 +27,21 @@ async def test_future_jobs_of_a_slow_type_go_to_another_pool(store_url: str) -> 
 
     async with app:
         store = await app.store()
-        await store.register_types([app.registry[name].job_type() for name in app.registry])
+        await store.types.register([app.registry[name].job_type() for name in app.registry])
         assert (await app.read((await mail.enqueue()).id)).pool == "short"
-        await store.record_usage([], SLOW)
+        await store.shares.record_usage([], SLOW)
         classifier = Classifier(store, telemetry)
         await classifier.run_once()
         assert events == []  # nobody serves it elsewhere
-        await store.register_worker(replace(worker_info(new_lease().owner), types=("mail", "fixed"), pools=POOLS), 60.0)
+        await store.workers.register(
+            replace(worker_info(new_lease().owner), types=("mail", "fixed"), pools=POOLS), 60.0
+        )
         await classifier.run_once()
         await classifier.run_once()  # it has moved, and stays
         (moved,) = [event for event in events if isinstance(event, TypeMoved)]
         assert (moved.type, moved.old, moved.new) == ("mail", "short", "medium")
         assert "300 of 300 runs" in moved.why
-        (entry,) = await store.audit_about("type mail", 10)
+        (entry,) = await store.audit.about("type mail", 10)
         assert (entry.actor, entry.action) == ("fairlead classify", "move")
         assert json.loads(entry.details) == {"old": "short", "new": "medium", "why": moved.why}
         await (await app.client()).places.read()

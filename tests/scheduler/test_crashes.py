@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 
 import fairlead
-from fairlead.core.breaker import Breaker
-from fairlead.core.health import Counted, Sums
-from fairlead.core.model import JobType
-from fairlead.core.states import State
+from fairlead.core.jobs.model import JobType
+from fairlead.core.jobs.states import State
+from fairlead.core.protection.breaker import Breaker
+from fairlead.core.protection.run_counts import Counted, Sums
 from fairlead.errors import StoreUnavailable
 from fairlead.scheduler import recover
 from fairlead.scheduler.recover import Recoverer
@@ -24,7 +24,7 @@ TYPE = f"type:{LANE.type}"
 async def world(store_url: str) -> AsyncIterator[World]:
     async with open_world(store_url) as opened:
         settings = {"breaker": Breaker(minimum=3).stored(), "quarantine": fairlead.Quarantine(window="10m").stored()}
-        await opened.store.register_types([JobType(LANE.type, 1, LANE.pool, {}, settings)])
+        await opened.store.types.register([JobType(LANE.type, 1, LANE.pool, {}, settings)])
         yield opened
 
 
@@ -33,7 +33,7 @@ async def lose_workers(world: World, workers: int, jobs: int) -> list[Event]:
     events: list[Event] = []
     telemetry = Telemetry()
     telemetry.listen(events.append)
-    await world.store.enqueue(new_jobs(workers * jobs))
+    await world.store.jobs.enqueue(new_jobs(workers * jobs))
     for _ in range(workers):
         assert len(await claim(world.store, await world.worker(10), jobs)) == jobs
     world.advance(11)
@@ -43,7 +43,7 @@ async def lose_workers(world: World, workers: int, jobs: int) -> list[Event]:
 
 async def test_a_lost_worker_counts_once_however_many_jobs_it_had(world: World) -> None:
     events = await lose_workers(world, workers=2, jobs=50)
-    counts = (await world.store.health_counts()).sums
+    counts = (await world.store.run_counts.read()).sums
     assert counts == {TYPE: Sums(0, 2), f"quarantine:{LANE.type}": Sums(0, 2)}
     assert not any(isinstance(event, BreakerOpened) for event in events)
 
@@ -52,12 +52,12 @@ async def test_a_lost_worker_counts_once_though_its_jobs_come_in_batches(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(recover, "BATCH", 20)
-    await world.store.enqueue(new_jobs(50))
+    await world.store.jobs.enqueue(new_jobs(50))
     assert len(await claim(world.store, await world.worker(10), 50)) == 50
     world.advance(11)
     recoverer = Recoverer(world.store, 1.0, Telemetry())
     assert [await recoverer.run_once() for _ in range(4)] == [0.0, 0.0, 1.0, 1.0]
-    assert (await world.store.health_counts()).sums[TYPE] == Sums(0, 1)
+    assert (await world.store.run_counts.read()).sums[TYPE] == Sums(0, 1)
 
 
 @pytest.mark.parametrize("arrived", [True, False])
@@ -65,7 +65,7 @@ async def test_a_crash_whose_count_was_cut_off_counts_once(
     world: World, monkeypatch: pytest.MonkeyPatch, arrived: bool
 ) -> None:
     """Whoever recovered a job is the only one who can count its crash, and does so with the next look."""
-    count_runs = world.store.count_runs
+    count_runs = world.store.run_counts.count
 
     async def cut(*given: Any) -> Counted:
         monkeypatch.undo()
@@ -73,38 +73,38 @@ async def test_a_crash_whose_count_was_cut_off_counts_once(
             await count_runs(*given)
         raise StoreUnavailable("the connection is gone")
 
-    await world.store.enqueue(new_jobs(2))
+    await world.store.jobs.enqueue(new_jobs(2))
     recoverer = Recoverer(world.store, 1.0, Telemetry())
     assert len(await claim(world.store, await world.worker(10), 1)) == 1
     world.advance(11)
-    monkeypatch.setattr(world.store, "count_runs", cut)
+    monkeypatch.setattr(world.store.shares.run_times, "count", cut)
     with pytest.raises(StoreUnavailable):
         await recoverer.run_once()
     assert len(await claim(world.store, await world.worker(10), 1)) == 1
     world.advance(11)
     await recoverer.run_once()
-    assert (await world.store.health_counts()).sums[TYPE].bad == 2
+    assert (await world.store.run_counts.read()).sums[TYPE].bad == 2
     await recoverer.run_once()
-    assert (await world.store.health_counts()).sums[TYPE].bad == 2
+    assert (await world.store.run_counts.read()).sums[TYPE].bad == 2
 
 
 async def test_a_type_that_takes_its_workers_down_is_stopped(world: World) -> None:
     events = await lose_workers(world, workers=3, jobs=1)
     (event,) = [event for event in events if isinstance(event, BreakerOpened)]
     assert (event.breaker, event.why) == (TYPE, "3 of 3 runs failed within 1m")
-    (control,) = (await world.store.controls()).controls
+    (control,) = (await world.store.controls.read()).controls
     assert (control.kind, control.name) == ("breaker", TYPE)
 
 
 @pytest.mark.parametrize("policy", [{"attempts": 1}, {"written by": "a newer version"}])
 async def test_a_type_says_how_many_lost_workers_its_jobs_survive(world: World, policy: dict[str, Any]) -> None:
     settings = {"policies": {"crash": policy}}
-    await world.store.register_types([JobType(LANE.type, 2, LANE.pool, {}, settings)])
+    await world.store.types.register([JobType(LANE.type, 2, LANE.pool, {}, settings)])
     (job,) = new_jobs(1)
-    await world.store.enqueue([job])
+    await world.store.jobs.enqueue([job])
     assert await claim(world.store, await world.worker(10))
     world.advance(11)
     await Recoverer(world.store, 1.0, Telemetry()).run_once()
-    record = await world.store.read(job.id)
+    record = await world.store.reader.read(job.id)
     assert record is not None
     assert record.state is (State.DEAD if "attempts" in policy else State.READY)

@@ -2,9 +2,9 @@
 
 import json
 
-from fairlead.core.late import FACTS, OPTION, target
-from fairlead.core.model import Lane, Priority
-from fairlead.core.states import State
+from fairlead.core.jobs.expiry import FACTS, OPTION, target
+from fairlead.core.jobs.model import Lane, Priority
+from fairlead.core.jobs.states import State
 from fairlead.scheduler import expire
 from fairlead.scheduler.expire import INTERVAL, Expirer
 from fairlead.telemetry.events import Event, LateExecution, Telemetry
@@ -29,7 +29,7 @@ async def test_late_jobs_expire_wherever_they_wait(world: World, telemetry: Tele
     assert sorted(told, key=repr) == sorted(
         [LateExecution(job.id, "mail", "acme", 2.0) for job in (ready, scheduled)], key=repr
     )
-    record = await world.store.read(ready.id)
+    record = await world.store.reader.read(ready.id)
     assert record is not None
     assert record.error is not None
     assert (record.error.type, record.error.message, record.error.failure) == (
@@ -52,11 +52,11 @@ async def test_running_it_again_changes_nothing(world: World, telemetry: Telemet
 async def test_many_go_in_batches_without_a_pause(world: World, telemetry: Telemetry, told: list[Event]) -> None:
     expire.BATCH, before = 4, expire.BATCH
     try:
-        await world.store.enqueue(new_jobs(10, LANE, not_after=world.clock() + 1))
+        await world.store.jobs.enqueue(new_jobs(10, LANE, not_after=world.clock() + 1))
         world.advance(2)
         service = Expirer(world.store, telemetry)
         assert [await service.run_once() for _ in range(3)] == [0.0, 0.0, INTERVAL]
     finally:
         expire.BATCH = before
     assert len(told) == 10
-    assert await world.store.count_jobs() == {}
+    assert await world.store.reader.count_jobs() == {}

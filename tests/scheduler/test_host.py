@@ -8,7 +8,7 @@ import pytest
 import fairlead
 from fairlead.client.client import Client
 from fairlead.config import load_settings
-from fairlead.core.states import State
+from fairlead.core.jobs.states import State
 from fairlead.scheduler import promote
 from fairlead.scheduler.host import hosted_services
 from fairlead.telemetry.events import Telemetry

@@ -22,7 +22,7 @@ async def test_the_first_leads_and_the_second_follows(world: World, telemetry: T
     assert await first.leads()
     assert not await second.leads()
     assert told == [LeadTaken(first.identity, 1)]
-    found = await world.store.leader(ROLE)
+    found = await world.store.leadership.current(ROLE)
     assert found == (first.identity, 1, LEASE)
 
 
@@ -63,14 +63,14 @@ async def test_trust_ends_before_the_lead_does(world: World, telemetry: Telemetr
     """While the store is away nobody can say that it still leads."""
     first = leader(world, telemetry)
     assert await first.leads()
-    lead, away = world.store.lead, True
+    lead, away = world.store.leadership.lead, True
 
     async def lead_or_fail(role: str, identity: str, lease: float) -> int:
         if away:
             raise StoreUnavailable("away")
         return await lead(role, identity, lease)
 
-    world.store.lead = lead_or_fail  # type: ignore[method-assign]
+    world.store.leadership.lead = lead_or_fail  # type: ignore[method-assign]
     world.advance(LEASE * 0.79)
     with pytest.raises(StoreUnavailable):
         await first.leads()
@@ -103,14 +103,14 @@ async def test_of_many_at_once_one_leads(shared_world: World, telemetry: Telemet
 
 async def test_many_services_of_one_process_ask_once(world: World, telemetry: Telemetry) -> None:
     only, asked = leader(world, telemetry), 0
-    lead = world.store.lead
+    lead = world.store.leadership.lead
 
     async def counted(role: str, identity: str, lease: float) -> int:
         nonlocal asked
         asked += 1
         return await lead(role, identity, lease)
 
-    world.store.lead = counted  # type: ignore[method-assign]
+    world.store.leadership.lead = counted  # type: ignore[method-assign]
     assert await asyncio.gather(*(only.leads() for _ in range(5))) == [True] * 5
     assert asked == 1
 

@@ -2,13 +2,13 @@
 
 import pytest
 
-from fairlead.control.audit import Operator
-from fairlead.control.pauses import pause
-from fairlead.core.controls import Change
-from fairlead.core.ledger import Delivery
-from fairlead.core.model import Lane, Priority
-from fairlead.core.tenancy import TENANT
-from fairlead.ports.store import Store
+from fairlead.core.fairness.ledger import Delivery
+from fairlead.core.fairness.tenancy import TENANT
+from fairlead.core.jobs.model import Lane, Priority
+from fairlead.core.protection.controls import Change
+from fairlead.operate.audit import Operator
+from fairlead.operate.pauses import pause
+from fairlead.records.store import Store
 from fairlead.scheduler.ledger import LedgerKeeper
 from fairlead.wiring import make_store
 from tests.contract.making import new_jobs
@@ -26,17 +26,17 @@ async def store() -> Store:
 
 
 async def ratios(store: Store) -> dict[str, float | None]:
-    return {line.tenant: line.ratio for line in await store.ledger(3600.0)}
+    return {line.tenant: line.ratio for line in await store.shares.ledger(3600.0)}
 
 
 async def test_who_waits_is_due_its_weight_of_what_was_delivered(store: Store) -> None:
-    await store.change_controls([Change(TENANT, "big", {"tier": "standard", "weight": 30.0})])
-    await store.enqueue([*new_jobs(100, lane("big")), *new_jobs(100, lane("small"))])
+    await store.controls.change([Change(TENANT, "big", {"tier": "standard", "weight": 30.0})])
+    await store.jobs.enqueue([*new_jobs(100, lane("big")), *new_jobs(100, lane("small"))])
     keeper = LedgerKeeper(store, 86400.0)
     await keeper.run_once()
-    await store.record_usage([Delivery("short", "big", 20.0), Delivery("short", "small", 20.0)], [])
+    await store.shares.record_usage([Delivery("short", "big", 20.0), Delivery("short", "small", 20.0)], [])
     await keeper.run_once()
-    lines = {line.tenant: line for line in await store.ledger(3600.0)}
+    lines = {line.tenant: line for line in await store.shares.ledger(3600.0)}
     assert (lines["big"].entitled, lines["small"].entitled) == pytest.approx((30.0, 10.0))
     assert (lines["big"].waiting, lines["small"].delivered) == (100, 20.0)
     await store.close()
@@ -45,11 +45,11 @@ async def test_who_waits_is_due_its_weight_of_what_was_delivered(store: Store) -
 async def test_work_that_has_just_arrived_was_not_kept_waiting(store: Store) -> None:
     keeper = LedgerKeeper(store, 86400.0)
     await keeper.run_once()
-    await store.record_usage([Delivery("short", "early", 10.0)], [])
-    await store.enqueue(new_jobs(10, lane("late")))
+    await store.shares.record_usage([Delivery("short", "early", 10.0)], [])
+    await store.jobs.enqueue(new_jobs(10, lane("late")))
     await keeper.run_once()
     assert await ratios(store) == {"early": pytest.approx(1.0)}
-    await store.record_usage([Delivery("short", "early", 10.0)], [])
+    await store.shares.record_usage([Delivery("short", "early", 10.0)], [])
     await keeper.run_once()
     found = await ratios(store)
     assert found["late"] == 0.0
@@ -58,20 +58,20 @@ async def test_work_that_has_just_arrived_was_not_kept_waiting(store: Store) -> 
 
 async def test_who_is_paused_is_due_nothing_and_still_waits(store: Store) -> None:
     await pause(store, "tenant", "shut", Operator("ada", "they asked for it"))
-    await store.enqueue([*new_jobs(100, lane("open")), *new_jobs(100, lane("shut"))])
+    await store.jobs.enqueue([*new_jobs(100, lane("open")), *new_jobs(100, lane("shut"))])
     keeper = LedgerKeeper(store, 86400.0)
     await keeper.run_once()
-    await store.record_usage([Delivery("short", "open", 20.0)], [])
+    await store.shares.record_usage([Delivery("short", "open", 20.0)], [])
     await keeper.run_once()
     assert await ratios(store) == {"open": pytest.approx(1.0), "shut": None}
-    assert {line.tenant: line.waiting for line in await store.ledger(3600.0)} == {"open": 100, "shut": 100}
+    assert {line.tenant: line.waiting for line in await store.shares.ledger(3600.0)} == {"open": 100, "shut": 100}
     await store.close()
 
 
 async def test_two_leaders_settle_nothing_twice(store: Store) -> None:
-    await store.record_usage([Delivery("short", "a", 10.0)], [])
+    await store.shares.record_usage([Delivery("short", "a", 10.0)], [])
     for keeper in (LedgerKeeper(store, 86400.0), LedgerKeeper(store, 86400.0)):
         await keeper.run_once()
-    (line,) = await store.ledger(3600.0)
+    (line,) = await store.shares.ledger(3600.0)
     assert line.entitled == pytest.approx(10.0)
     await store.close()

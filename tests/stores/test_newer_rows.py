@@ -3,17 +3,17 @@
 import json
 from typing import Any
 
-from fairlead.control.submit import policies_of
-from fairlead.core.apikey import Grant
-from fairlead.core.callback import CallbackEvent
-from fairlead.core.failure import FailureClass
-from fairlead.core.model import Ending, JobType
-from fairlead.core.retry import Retry
-from fairlead.core.schedule import CatchUp, FireOutcome, Overlap, ScheduleState
-from fairlead.stores.api_records import key_of
-from fairlead.stores.callbacks import endpoint_of
-from fairlead.stores.rows import attempt_of
-from fairlead.stores.schedules import _fire_record, schedule_of
+from fairlead.core.jobs.failure import FailureClass
+from fairlead.core.jobs.model import Ending, JobType
+from fairlead.core.jobs.retry import Retry
+from fairlead.core.schedule.schedules import CatchUp, FireOutcome, Overlap, ScheduleState
+from fairlead.core.web.api_keys import Grant
+from fairlead.core.web.callbacks import CallbackEvent
+from fairlead.operate.submit import policies_of
+from fairlead.records.api_keys import key_of
+from fairlead.records.callbacks import endpoint_of
+from fairlead.records.rows import attempt_of
+from fairlead.records.schedules import _fire_record, schedule_of
 
 NOW = 1_900_000_000.0
 

@@ -5,12 +5,12 @@ import contextlib
 from dataclasses import dataclass, field
 
 import fairlead
-from fairlead.control.audit import Operator
-from fairlead.control.tenants import set_tenant
-from fairlead.core.entitlement import entitled, jain
-from fairlead.core.tenancy import Tenant
+from fairlead.core.fairness.entitlement import entitled, jain
+from fairlead.core.fairness.tenancy import Tenant
 from fairlead.handlers.options import Options
-from fairlead.ports.store import Store
+from fairlead.operate.audit import Operator
+from fairlead.operate.tenants import set_tenant
+from fairlead.records.store import Store
 
 ADA = Operator("ada", "a contest")
 LENGTHS = (0.02, 0.2, 2.0)
@@ -51,8 +51,8 @@ class Contest:
                     other = await stack.enter_async_context(make_app(self.url))
                     await working.enter_async_context(other.worker(concurrency=self.slots))
                 await self._until_delivered(store, slot_seconds)
-            self.delivered = {line.tenant: line.delivered for line in await store.ledger(86400)}
-            waiting = {found.lane.tenant for found in await store.lane_depths(1)}
+            self.delivered = {line.tenant: line.delivered for line in await store.shares.ledger(86400)}
+            waiting = {found.lane.tenant for found in await store.shares.lane_depths(1)}
             assert waiting == {tenant.name for tenant, _ in self.entrants}, "somebody had no work left"
 
     @property
@@ -73,7 +73,7 @@ class Contest:
         delivered = 0.0
         while delivered < slot_seconds:
             await asyncio.sleep(0.25)
-            delivered = sum(line.delivered for line in await store.ledger(86400))
+            delivered = sum(line.delivered for line in await store.shares.ledger(86400))
 
     async def _enter(self, app: fairlead.App, slot_seconds: float) -> None:
         store, client = await app.store(), await app.client()

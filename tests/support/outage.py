@@ -6,8 +6,8 @@ from itertools import pairwise
 from typing import Any, TypeVar
 
 import fairlead
-from fairlead.core.breaker import Phase, Tripped, allowance
-from fairlead.core.states import State
+from fairlead.core.jobs.states import State
+from fairlead.core.protection.breaker import Phase, Tripped, allowance
 from fairlead.telemetry.events import BreakerClosed, BreakerHalfOpen, BreakerOpened, BreakerRamping, Event
 
 Kind = TypeVar("Kind", bound=Event)
@@ -65,8 +65,10 @@ class Outage:
                 for job in jobs:
                     await job.wait(timeout=300)
             store = await app.store()
-            records = [record for at in range(0, len(jobs), 500) for record in await store.read_many(ids(jobs, at))]
-            assert (await store.controls()).controls == [], "the breaker is closed in the end"
+            records = [
+                record for at in range(0, len(jobs), 500) for record in await store.reader.read_many(ids(jobs, at))
+            ]
+            assert (await store.controls.read()).controls == [], "the breaker is closed in the end"
             return records
 
     def check(self, records: list[fairlead.JobRecord]) -> None:

@@ -5,7 +5,7 @@ import sys
 
 from fairlead import wiring
 from fairlead.errors import StoreError
-from fairlead.ports.store import Store
+from fairlead.records.store import Store
 from fairlead.scheduler.recur import Recurrer
 from fairlead.telemetry.events import Telemetry
 

@@ -9,9 +9,9 @@ from typing import NamedTuple
 from fairlead import App
 from fairlead.api import create_app
 from fairlead.api.serving import address_of, listen_on, serving
-from fairlead.control.audit import Operator
-from fairlead.control.keys import create_key
-from fairlead.core.apikey import Grant
+from fairlead.core.web.api_keys import Grant
+from fairlead.operate.api_keys import create_key
+from fairlead.operate.audit import Operator
 
 
 class Served(NamedTuple):

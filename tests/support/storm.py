@@ -10,11 +10,11 @@ from collections import Counter
 from random import Random
 
 from fairlead import wiring
-from fairlead.core.audit import AuditNote
-from fairlead.core.model import JobFilter, Lane, Priority
-from fairlead.core.recur import created
-from fairlead.core.schedule import CatchUp, Schedule, ScheduleSpec
-from fairlead.ports.store import Store
+from fairlead.core.insight.audit import AuditNote
+from fairlead.core.jobs.model import JobFilter, Lane, Priority
+from fairlead.core.schedule.fires import created
+from fairlead.core.schedule.schedules import CatchUp, Schedule, ScheduleSpec
+from fairlead.records.store import Store
 
 SCHEDULERS = 5
 STEP = 0.01
@@ -80,7 +80,7 @@ async def storm(url: str, disturbances: int, schedules: int, seed: int) -> int:
 async def _add(store: Store, name: str) -> Schedule:
     spec = ScheduleSpec(name, f"every {round(STEP * 1000)}ms", "UTC", LANE, "{}", catch_up=CatchUp.ALL)
     write = created(spec, None, await store.now())
-    assert await store.write_schedule(write, AuditNote("storm", "schedule add", name))
+    assert await store.schedules.write(write, AuditNote("storm", "schedule add", name))
     return write.schedule
 
 
@@ -88,7 +88,7 @@ async def _first_fires(store: Store) -> None:
     """Wait until somebody is at work, or the storm would hit nobody."""
     async with asyncio.timeout(PATIENCE):
         while True:
-            if (await store.list_jobs(JobFilter(), 1)).jobs:
+            if (await store.reader.list_jobs(JobFilter(), 1)).jobs:
                 return
             await asyncio.sleep(0.02)
 
@@ -108,7 +108,7 @@ async def _all_handled(store: Store, end: float) -> dict[str, Schedule]:
     """The schedules once each has dealt with all fires up to the end; it takes what it takes, but has to go on."""
     seen, deadline = 0.0, time.monotonic() + PATIENCE
     while True:
-        found = {item.name: item for item in await store.list_schedules(PAGE)}
+        found = {item.name: item for item in await store.schedules.page(PAGE)}
         handled = [item.handled_until for item in found.values()]
         if min(handled) >= end:
             return found
@@ -123,7 +123,7 @@ async def _count(store: Store, begun: list[Schedule], ended: dict[str, Schedule]
     made = Counter[tuple[str, int]]()
     cursor: str | None = None
     while True:
-        page = await store.list_jobs(JobFilter(), PAGE, cursor)
+        page = await store.reader.list_jobs(JobFilter(), PAGE, cursor)
         for job in page.jobs:
             origin = json.loads(job.options or "{}")
             made[origin["schedule"], round(origin["fire_at"] / STEP)] += 1

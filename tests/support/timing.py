@@ -13,7 +13,7 @@ from zoneinfo import ZoneInfo, available_timezones
 
 from croniter import croniter
 
-from fairlead.core.timing import timetable
+from fairlead.core.schedule.timing import timetable
 
 NAMED = ("30 2 * * *", "0 0 * * *", "0,30 1-3 * * *", "15 3 * * 0", "59 23 28-31 3,10,11 *", "0 12 1 * *", "5 0 29 2 *")
 NAMED_SECONDS = ("30 30 2 * * *", "0,59 0 0 * * *", "15 59 1,2 * * 6,0")

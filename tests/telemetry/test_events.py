@@ -5,7 +5,7 @@ import logging
 import pytest
 
 import fairlead
-from fairlead.core.states import State
+from fairlead.core.jobs.states import State
 from fairlead.telemetry.events import Event, StoreBack, Telemetry
 from fairlead.testing import drain
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from fairlead.core.tenancy import Tenant
+from fairlead.core.fairness.tenancy import Tenant
 from tests.support.contest import LENGTHS, Contest
 
 

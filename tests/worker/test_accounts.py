@@ -6,18 +6,19 @@ from typing import Any
 
 import pytest
 
-from fairlead.core.fairshare import FairQueue
+from fairlead.core.fairness.ledger import Delivery
+from fairlead.core.fairness.queue import FairQueue
+from fairlead.core.fairness.run_times import RunCount
+from fairlead.core.fairness.share import Charge
+from fairlead.core.fairness.usage import SlotUsage
 from fairlead.core.flush import Flush
-from fairlead.core.ledger import Delivery
-from fairlead.core.model import ActiveLane, Lane, Priority
-from fairlead.core.runtimes import RunCount
-from fairlead.core.share import Charge
-from fairlead.core.tally import Tally
-from fairlead.core.waits import WaitCount
+from fairlead.core.insight.wait_times import WaitCount
+from fairlead.core.jobs.model import ActiveLane, Lane, Priority
 from fairlead.errors import StoreUnavailable
-from fairlead.ports.shares import Exchanged
+from fairlead.records.shares import Exchanged
 from fairlead.worker import accounts as keeping
 from fairlead.worker.accounts import Accounts
+from tests.support.doubles import store_of
 from tests.worker.support import until
 
 LANE = Lane("short", "acme", "mail", Priority.DEFAULT, 1)
@@ -32,10 +33,10 @@ class Away:
         self.heard: list[Any] = []
         self.flushes: list[Flush] = []
 
-    async def run_counts(self, window: float) -> Any:
+    async def run_times(self, window: float) -> Any:
         return await self._answer([])
 
-    async def exchange_shares(self, charges: Any, since: float, flush: Flush) -> Any:
+    async def exchange(self, charges: Any, since: float, flush: Flush) -> Any:
         await self._answer(None)
         await self._take(charges, flush)
         return Exchanged([], 1.0)
@@ -57,9 +58,9 @@ class Away:
         return answer
 
 
-def made(store: Away) -> tuple[Accounts, FairQueue, Tally]:
-    queue, tally = FairQueue(), Tally()
-    return Accounts(store, queue, tally, frozenset({"short"}), lambda: ()), queue, tally  # type: ignore[arg-type]
+def made(store: Away) -> tuple[Accounts, FairQueue, SlotUsage]:
+    queue, tally = FairQueue(), SlotUsage()
+    return Accounts(store_of(shares=store), queue, tally, frozenset({"short"}), lambda: ()), queue, tally
 
 
 async def test_what_arrived_although_nobody_said_so_is_not_added_again() -> None:

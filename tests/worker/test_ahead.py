@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 import fairlead
-from fairlead.core.states import State
+from fairlead.core.jobs.states import State
 from fairlead.worker import slots
 from tests.worker.support import until
 
@@ -28,7 +28,7 @@ async def test_what_does_not_start_soon_is_given_back(monkeypatch: pytest.Monkey
         ahead[0] = 0
         await until(lambda: worker.slots.taken == 4)
         await worker._settler.flushed()
-        assert (await (await app.store()).count_jobs()) == {("short", "running"): 4, ("short", "ready"): 16}
+        assert (await (await app.store()).reader.count_jobs()) == {("short", "running"): 4, ("short", "ready"): 16}
         go.set()
         for job in jobs:
             await job.wait(10)

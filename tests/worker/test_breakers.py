@@ -7,14 +7,14 @@ from typing import Any
 import pytest
 
 import fairlead
-from fairlead.control.audit import Operator
-from fairlead.control.breakers import breaker, breakers, close_breaker, open_breaker
-from fairlead.core.breaker import BREAKER, opened
-from fairlead.core.controls import ABSENT, Change
-from fairlead.core.health import Sums
-from fairlead.core.states import State
+from fairlead.core.jobs.states import State
+from fairlead.core.protection.breaker import BREAKER, opened
+from fairlead.core.protection.controls import ABSENT, Change
+from fairlead.core.protection.run_counts import Sums
 from fairlead.errors import ConfigError
-from fairlead.ports.store import Store
+from fairlead.operate.audit import Operator
+from fairlead.operate.breakers import breaker, breakers, close_breaker, open_breaker
+from fairlead.records.store import Store
 from fairlead.telemetry.events import BreakerClosed, BreakerOpened, BreakerRamping, Event, Telemetry
 from fairlead.worker.breakers import Breakers
 from fairlead.worker.controls import ControlView
@@ -72,8 +72,8 @@ async def shop(store_url: str) -> AsyncIterator[Shop]:
 
 async def trip(store: Store, policy: fairlead.Breaker = POLICY) -> None:
     """Open the breaker of stripe, long enough ago that it is to be probed."""
-    now = (await store.controls()).now
-    await store.change_controls([Change(BREAKER, STRIPE, opened(policy, "a test", now - 100).value(), ABSENT)])
+    now = (await store.controls.read()).now
+    await store.controls.change([Change(BREAKER, STRIPE, opened(policy, "a test", now - 100).value(), ABSENT)])
 
 
 async def test_an_operator_opens_and_closes_a_breaker(shop: Shop) -> None:
@@ -92,7 +92,7 @@ async def test_an_operator_opens_and_closes_a_breaker(shop: Shop) -> None:
         shop.gate.set()
         assert (await close_breaker(store, STRIPE, ADA)).phase == "closed"
         await job.wait(timeout=60)
-        assert [entry.action for entry in await store.read_audit(10)] == ["close breaker", "open breaker"]
+        assert [entry.action for entry in await store.audit.read(10)] == ["close breaker", "open breaker"]
         assert (await job.read()).attempt == 1
 
 
@@ -110,7 +110,7 @@ async def test_probes_are_bounded_and_good_ones_let_all_through(shop: Shop) -> N
             await job.wait(timeout=60)
         await until(lambda: bool(shop.of(BreakerClosed)), "the breaker to close")
     assert len(shop.of(BreakerRamping)) == len(shop.of(BreakerClosed)) == 1
-    assert (await store.controls()).controls == []
+    assert (await store.controls.read()).controls == []
 
 
 async def test_two_workers_share_the_probes(shared_url: str) -> None:
@@ -157,7 +157,7 @@ async def test_who_is_to_blame_is_counted(shop: Shop, error: str, subject: str |
         for job in await shop.break_.enqueue_many([{"error": error}] * 5):
             with pytest.raises(fairlead.JobFailed):
                 await job.wait(timeout=60)
-    counts = (await store.health_counts()).sums
+    counts = (await store.run_counts.read()).sums
     assert {name: sums.bad for name, sums in counts.items() if not name.startswith("quarantine")} == (
         {subject: 5} if subject else {}
     )
@@ -191,8 +191,8 @@ async def test_where_nothing_fails_nothing_is_written(shop: Shop) -> None:
     async with shop.app.worker():
         for job in await shop.free.enqueue_many([{}] * 50):
             await job.wait(timeout=60)
-    assert (await store.health_counts()).sums == {}
-    assert (await store.controls()).controls == []
+    assert (await store.run_counts.read()).sums == {}
+    assert (await store.controls.read()).controls == []
 
 
 async def test_the_first_failure_makes_all_workers_add_their_successes(shared_url: str) -> None:
@@ -209,12 +209,12 @@ async def test_the_first_failure_makes_all_workers_add_their_successes(shared_ur
         store = await good.store()
         for job in await succeed.enqueue_many([{}] * 60):
             await job.wait(timeout=60)
-        assert (await store.health_counts()).sums == {}
+        assert (await store.run_counts.read()).sums == {}
         job = await fail.options(pool="medium").enqueue()
         with pytest.raises(fairlead.JobFailed):
             await job.wait(timeout=60)
         async with asyncio.timeout(60):
-            while (await store.health_counts()).sums.get("type:work", Sums())[:2] != (60, 1):  # noqa: ASYNC110
+            while (await store.run_counts.read()).sums.get("type:work", Sums())[:2] != (60, 1):  # noqa: ASYNC110
                 await asyncio.sleep(0.02)
 
 

@@ -13,16 +13,16 @@ import pytest
 
 import fairlead
 from fairlead import App, Handler, InvalidSignature, Retry, State, verify_callback
-from fairlead.control import callbacks as control
-from fairlead.control.audit import Operator
-from fairlead.control.change import retry_job
-from fairlead.control.limits import remove_limit, set_limit
-from fairlead.control.submit import submit_registered
-from fairlead.core.callback import TYPE, Delivered, Endpoint
-from fairlead.core.egress import EgressRules, networks
-from fairlead.core.model import JobFilter, JobRecord
+from fairlead.core.jobs.model import JobFilter, JobRecord
+from fairlead.core.web.callbacks import TYPE, Delivered, Endpoint
+from fairlead.core.web.egress import EgressRules, networks
 from fairlead.handlers.options import Options
-from fairlead.ports.store import Store
+from fairlead.operate import callbacks as control
+from fairlead.operate.audit import Operator
+from fairlead.operate.change_jobs import retry_job
+from fairlead.operate.limits import remove_limit, set_limit
+from fairlead.operate.submit import submit_registered
+from fairlead.records.store import Store
 from fairlead.worker.callbacks import with_deliveries
 from tests.support.receiver import Receiver, receiving
 from tests.worker.support import until
@@ -53,11 +53,11 @@ class Yard:
 
     async def log(self, name: str = "orders") -> list[Delivered]:
         """The tries to reach the endpoint, newest first."""
-        return await self.store.read_deliveries("", name, 100)
+        return await self.store.callbacks.deliveries("", name, 100)
 
     async def deliveries(self) -> list[JobRecord]:
         """The delivery jobs, oldest first."""
-        page = await self.store.list_jobs(JobFilter(type=TYPE), 100)
+        page = await self.store.reader.list_jobs(JobFilter(type=TYPE), 100)
         return list(reversed(page.jobs))
 
     async def settled(self, count: int = 1) -> list[JobRecord]:
@@ -191,7 +191,7 @@ async def test_gone_disables_the_endpoint(yard: Yard) -> None:
     job = await yard.greet.options(callback="orders").enqueue("ann")
     await job.wait(60)
     assert len(await yard.deliveries()) == 1
-    (entry, *_) = await yard.store.read_audit(1)
+    (entry, *_) = await yard.store.audit.read(1)
     assert (entry.actor, entry.action) == ("callback delivery", "disable callback")
 
 

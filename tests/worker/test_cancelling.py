@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator, Callable
 import pytest
 
 import fairlead
-from fairlead.core.model import Ending, Lease, Quota
+from fairlead.core.jobs.model import Ending, Lease, Quota
 from fairlead.errors import ConfigError, IllegalMove
 from fairlead.telemetry.events import CancelAsked, Event, JobEnded
 from fairlead.worker import cancelling
@@ -219,7 +219,9 @@ async def test_a_job_that_a_worker_holds_back_is_cancelled_without_a_run(desk: D
         await desk.has_begun()
         job = await desk.sleeper.enqueue()
         lease = same_worker(Lease(worker.info.id, ""))
-        worker.slots.admit(await worker._store.claim([Quota(job._lane.id, 1)], lease))  # for a slot that is free soon
+        worker.slots.admit(
+            await worker._store.jobs.claim([Quota(job._lane.id, 1)], lease)
+        )  # for a slot that is free soon
         assert await desk.app.cancel(job.id) is fairlead.State.RUNNING
         record = await (await desk.app.client()).wait(job.id, 20)
         assert (record.state, desk.runs.count(job.id)) == (fairlead.State.CANCELLED, 0)
@@ -242,7 +244,7 @@ async def test_an_idle_worker_asks_nothing(desk: Desk, monkeypatch: pytest.Monke
     monkeypatch.setattr(cancelling, "LOOK_EVERY", 0.01)
     async with desk.app.worker() as worker:
         store, asked = worker._store, []
-        monkeypatch.setattr(store, "cancel_requests", lambda owner: asked.append(owner))
+        monkeypatch.setattr(store.changes, "cancel_requests", lambda owner: asked.append(owner))
         for _ in range(5):
             await worker._cancels.look()
         assert asked == []
@@ -268,7 +270,7 @@ async def test_a_grace_has_a_bound(desk: Desk) -> None:
 
 
 async def audit_of(desk: Desk, job: fairlead.Job) -> list[object]:
-    return list(await (await desk.app.store()).read_audit(100, job_id=job.id))
+    return list(await (await desk.app.store()).audit.read(100, job_id=job.id))
 
 
 async def knows(worker: Worker) -> None:

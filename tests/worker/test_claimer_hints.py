@@ -5,10 +5,10 @@ from collections.abc import Collection, Sequence
 import pytest
 
 import fairlead
-from fairlead.control.audit import Operator
-from fairlead.control.pauses import pause
-from fairlead.core.controls import Changed
-from fairlead.core.model import ActiveLane, Claim, Lease, Quota
+from fairlead.core.jobs.model import ActiveLane, Claim, Lease, Quota
+from fairlead.core.protection.controls import Changed
+from fairlead.operate.audit import Operator
+from fairlead.operate.pauses import pause
 from fairlead.worker import claimer as claiming
 from fairlead.worker.claimer import Claimer
 
@@ -39,13 +39,13 @@ class Scene:
 
     async def begin(self, monkeypatch: pytest.MonkeyPatch, small: int = 0) -> None:
         store = await self.app.store()
-        active_lanes = store.active_lanes
+        active_lanes = store.reader.active_lanes
 
         async def counted(besides: Collection[int] = ()) -> list[ActiveLane]:
             self.looks.append(len(besides))
             return await active_lanes(besides)
 
-        monkeypatch.setattr(store, "active_lanes", counted)
+        monkeypatch.setattr(store.reader, "active_lanes", counted)
         monkeypatch.setattr(claiming, "THRIFTY", NEVER)
         await self.large.enqueue_many([{}] * 40)
         for _ in range(small):
@@ -135,13 +135,13 @@ async def test_what_was_committed_late_is_looked_for_after_a_hint(monkeypatch: p
     async with scene.app:
         await scene.begin(monkeypatch)
         store = await scene.app.store()
-        claim = store.claim
+        claim = store.jobs.claim
 
         async def heard(quotas: Sequence[Quota], lease: Lease) -> list[Claim]:
             asked.extend(quota.since for quota in quotas)
             return await claim(quotas, lease)
 
-        monkeypatch.setattr(store, "claim", heard)
+        monkeypatch.setattr(store.jobs, "claim", heard)
         await scene.claimer.take(2)
         scene.claimer.hint()
         await scene.claimer.take(2)
@@ -169,13 +169,13 @@ async def test_controls_are_read_again_where_no_job_waits_for_it(monkeypatch: py
     async with scene.app:
         await scene.begin(monkeypatch)
         store = await scene.app.store()
-        controls = store.controls
+        controls = store.controls.read
 
         async def noted(since: int = 0) -> Changed:
             read.append("controls")
             return await controls(since)
 
-        monkeypatch.setattr(store, "controls", noted)
+        monkeypatch.setattr(store.controls.read, "read", noted)
         assert len(await scene.claimer.take(40)) == 34
         assert await scene.claimer.take(40) == []
         assert read == []

@@ -3,9 +3,9 @@
 import pytest
 
 import fairlead
-from fairlead.control.audit import Operator
-from fairlead.control.limits import set_limit
 from fairlead.errors import StoreUnavailable
+from fairlead.operate.audit import Operator
+from fairlead.operate.limits import set_limit
 from fairlead.worker.claimer import Claimer
 
 OWNER = "00000000-0000-7000-8000-000000000001"
@@ -32,7 +32,7 @@ async def test_free_jobs_are_run_though_the_store_goes_away_before_the_limited_o
         await limited.options(tenant="b").enqueue()
         claimer = Claimer(store, OWNER, frozenset({"short"}), app.registry)
         with monkeypatch.context() as broken:
-            broken.setattr(store, "claim_limited", away)
+            broken.setattr(store.limits, "claim", away)
             assert [claim.lane.type for claim in await claimer.take(10)] == ["free"]
             with pytest.raises(StoreUnavailable):
                 await claimer.take(10)

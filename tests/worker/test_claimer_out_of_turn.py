@@ -6,7 +6,7 @@ import psycopg
 import pytest
 
 import fairlead
-from fairlead.core.model import ActiveLane, Claim, Lane, Lease, Priority, Quota
+from fairlead.core.jobs.model import ActiveLane, Claim, Lane, Lease, Priority, Quota
 from fairlead.errors import StoreUnavailable
 from fairlead.worker import claimer as claiming
 from fairlead.worker import recent
@@ -81,7 +81,7 @@ async def test_a_claim_that_fails_charges_nobody(monkeypatch: pytest.MonkeyPatch
             raise StoreUnavailable("away")
 
         with monkeypatch.context() as away:
-            away.setattr(await scene.app.store(), "claim", fail)
+            away.setattr((await scene.app.store()).jobs, "claim", fail)
             scene.claimer.hint()
             with pytest.raises(StoreUnavailable):
                 await scene.claimer.take(40)
@@ -95,13 +95,13 @@ async def test_a_claim_in_vain_does_not_take_a_lane_out_of_the_view(monkeypatch:
     async with scene.app:
         await scene.begin()
         store = await scene.app.store()
-        claim, calls = store.claim, list[int]()
+        claim, calls = store.jobs.claim, list[int]()
 
         async def too_early(quotas: Sequence[Quota], lease: Lease) -> list[Claim]:
             calls.append(len(quotas))
             return [] if len(calls) == 1 else await claim(quotas, lease)
 
-        monkeypatch.setattr(store, "claim", too_early)
+        monkeypatch.setattr(store.jobs, "claim", too_early)
         for tenant in (scene.a, scene.b):
             await tenant.enqueue_many([{}] * 10)
         scene.claimer.hint()
@@ -116,13 +116,13 @@ async def test_what_was_claimed_before_is_not_passed_again(monkeypatch: pytest.M
     async with scene.app:
         last = await scene.begin()
         store = await scene.app.store()
-        claim = store.claim
+        claim = store.jobs.claim
 
         async def noted(quotas: Sequence[Quota], lease: Lease) -> list[Claim]:
             asked.extend(quotas)
             return await claim(quotas, lease)
 
-        monkeypatch.setattr(store, "claim", noted)
+        monkeypatch.setattr(store.jobs, "claim", noted)
         scene.now += 60
         await scene.a.enqueue()
         scene.claimer.hint()

@@ -9,7 +9,7 @@ import pytest
 
 import fairlead
 from fairlead import wiring
-from fairlead.core.states import State
+from fairlead.core.jobs.states import State
 from fairlead.testing import drain
 
 ONCE = fairlead.Retry(attempts=1)

@@ -6,10 +6,10 @@ from collections.abc import AsyncIterator
 import pytest
 
 from fairlead import App, State
-from fairlead.control.audit import Operator
-from fairlead.control.workers import Direction, direct
-from fairlead.core.workers import reserved
+from fairlead.core.jobs.workers import reserved
 from fairlead.errors import WorkerNotFound
+from fairlead.operate.audit import Operator
+from fairlead.operate.workers import Direction, direct
 
 WHO = Operator("tests")
 
@@ -40,7 +40,7 @@ async def scene() -> AsyncIterator[Scene]:
 
 async def until_gone(scene: Scene) -> None:
     store = await scene.app.store()
-    while await store.workers():  # noqa: ASYNC110
+    while await store.workers.all():  # noqa: ASYNC110
         await asyncio.sleep(0.01)
 
 
@@ -77,7 +77,7 @@ async def test_only_a_live_worker_can_be_told(scene: Scene) -> None:
 async def test_a_worker_tells_whose_its_slots_are(scene: Scene) -> None:
     async with scene.app.worker(reserve=("globex",)):
         store = await scene.app.store()
-        while not (found := [reserved(worker) for worker in await store.workers()])[0]:  # noqa: ASYNC110
+        while not (found := [reserved(worker) for worker in await store.workers.all()])[0]:  # noqa: ASYNC110
             await asyncio.sleep(0.01)
         assert found == [("globex",)]
         waiting = await scene.slow.options(tenant="acme").enqueue()

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import fairlead
-from fairlead.core.model import Quota
+from fairlead.core.jobs.model import Quota
 from fairlead.handlers import effects
 from tests.contract.making import done, new_lease
 
@@ -145,7 +145,7 @@ async def test_a_run_that_lost_its_job_is_told(app: fairlead.App) -> None:
     @app.handler("pay", retry=ONCE)
     async def pay(ctx: fairlead.Context) -> None:
         async def charge() -> int:
-            await (await app.store()).settle([done(ctx.claim, '"by another"')])
+            await (await app.store()).jobs.settle([done(ctx.claim, '"by another"')])
             return 1
 
         try:
@@ -157,7 +157,7 @@ async def test_a_run_that_lost_its_job_is_told(app: fairlead.App) -> None:
     async with app.worker():
         job = await pay.enqueue()
         assert await job.wait(20) == "by another"
-        assert await (await app.store()).recall_effect(job.id, "charge") is None
+        assert await (await app.store()).run_state.recall_effect(job.id, "charge") is None
     assert "not this run's any more" in seen[0]
 
 
@@ -211,7 +211,7 @@ async def test_a_context_without_a_worker_says_so(app: fairlead.App) -> None:
     async def pay(ctx: fairlead.Context) -> None: ...
 
     job = await pay.enqueue()
-    (claim,) = await (await app.store()).claim([Quota(job._lane.id, 1)], new_lease())
+    (claim,) = await (await app.store()).jobs.claim([Quota(job._lane.id, 1)], new_lease())
     context = fairlead.Context(claim)
     assert not context.cancelled
     with pytest.raises(fairlead.ConfigError, match="belongs to no run"):

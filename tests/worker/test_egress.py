@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from fairlead.core.egress import EgressRules, networks
+from fairlead.core.web.egress import EgressRules, networks
 from fairlead.errors import CallbackFailed, EgressRefused
 from fairlead.worker.egress import MOST_READ, Sender
 from tests.support.receiver import Receiver, receiving

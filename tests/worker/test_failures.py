@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 import fairlead
-from fairlead.core.failure import FailureClass
-from fairlead.core.model import Ending
-from fairlead.core.retry import Retry
+from fairlead.core.jobs.failure import FailureClass
+from fairlead.core.jobs.model import Ending
+from fairlead.core.jobs.retry import Retry
 from fairlead.handlers.spec import HandlerSpec, class_table, declare
 from fairlead.worker.failures import outcome_of
 

@@ -6,8 +6,8 @@ from collections.abc import Collection, Iterable
 import pytest
 
 import fairlead
-from fairlead.core.fairshare import FairQueue, Grant
-from fairlead.core.model import ActiveLane
+from fairlead.core.fairness.queue import FairQueue, Grant
+from fairlead.core.jobs.model import ActiveLane
 from tests.worker.support import until
 
 
@@ -22,7 +22,7 @@ async def test_a_job_starts_before_its_worker_looks_for_more(monkeypatch: pytest
 
     async with app, app.worker(concurrency=4):
         store = await app.store()
-        active_lanes = store.active_lanes
+        active_lanes = store.reader.active_lanes
 
         async def noted(besides: Collection[int] = ()) -> list[ActiveLane]:
             happened.append("looked")
@@ -34,7 +34,7 @@ async def test_a_job_starts_before_its_worker_looks_for_more(monkeypatch: pytest
 
         charge = FairQueue.charge
         monkeypatch.setattr(FairQueue, "charge", charged)
-        monkeypatch.setattr(store, "active_lanes", noted)
+        monkeypatch.setattr(store.reader, "active_lanes", noted)
         for _ in range(20):  # a look may be under way just then, and find it
             happened.clear()
             await (await work.enqueue()).wait(10)

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import pytest
 
 import fairlead
-from fairlead.control.audit import Operator
-from fairlead.control.pools import set_pool
+from fairlead.operate.audit import Operator
+from fairlead.operate.pools import set_pool
 from fairlead.worker.lease import KeeperThread, LeaseClock, boot_time
 from tests.worker.support import until
 
@@ -87,7 +87,7 @@ async def test_a_worker_follows_the_leases_of_its_pools() -> None:
         await set_pool(store, "short", {"lease": 90.0}, ADA)
         async with app.worker(pools=("short",)) as worker:
             assert worker._clock.lease == 90.0
-            (record,) = await store.workers()
+            (record,) = await store.workers.all()
             assert 60.0 < record.lease_left <= 90.0
             await set_pool(store, "short", {"lease": 20.0}, ADA)
             await until(lambda: worker._clock.lease == 20.0, "the new lease")

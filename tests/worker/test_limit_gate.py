@@ -2,11 +2,11 @@
 
 import pytest
 
-from fairlead.core.controls import Control, Controls
-from fairlead.core.limits import LIMIT
-from fairlead.core.model import ActiveLane, Claim, Ending, Hold, Lane, Lease, Priority, Quota, Settlement
-from fairlead.core.states import State
-from fairlead.ports.limits import LimitedClaims
+from fairlead.core.jobs.model import ActiveLane, Claim, Ending, Hold, Lane, Lease, Priority, Quota, Settlement
+from fairlead.core.jobs.states import State
+from fairlead.core.protection.controls import Control, Controls
+from fairlead.core.protection.limits import LIMIT
+from fairlead.records.limits import LimitedClaims
 from fairlead.worker import limits
 from fairlead.worker.limits import FIRST_PAUSE, LONGEST_PAUSE, SWEEP, TOKEN_PAUSE, LimitGate
 from tests.support.clock import Clock

@@ -6,9 +6,9 @@ from contextlib import AsyncExitStack
 import pytest
 
 import fairlead
-from fairlead.control.audit import Operator
-from fairlead.control.limits import limits, remove_limit, set_limit
 from fairlead.handlers.options import Options
+from fairlead.operate.audit import Operator
+from fairlead.operate.limits import limits, remove_limit, set_limit
 
 ADA = Operator("ada", "a slow partner")
 PATIENCE = 60
@@ -86,7 +86,7 @@ async def test_a_limit_set_at_run_time_holds_and_the_rest_runs(store_url: str, s
         room.door.set()
         for job in jobs:
             await job.wait(timeout=PATIENCE)
-        assert [entry.action for entry in await store.read_audit(10)] == ["remove limit", "set limit", "set limit"]
+        assert [entry.action for entry in await store.audit.read(10)] == ["remove limit", "set limit", "set limit"]
 
 
 @pytest.mark.parametrize("key", ["account", lambda args: args.account], ids=["field", "function"])

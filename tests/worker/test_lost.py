@@ -9,8 +9,8 @@ from collections.abc import AsyncIterator, Callable
 import pytest
 
 import fairlead
-from fairlead.core.failure import FailureClass
-from fairlead.core.model import Ending
+from fairlead.core.jobs.failure import FailureClass
+from fairlead.core.jobs.model import Ending
 from fairlead.telemetry.events import Event, ThreadLost
 from fairlead.worker import running
 
@@ -112,7 +112,7 @@ async def test_the_figures_tell_of_lost_threads(desk: Desk) -> None:
         for job in jobs:
             await timed_out(job)
         await worker.reports.send()
-        (record,) = await (await desk.app.store()).workers()
+        (record,) = await (await desk.app.store()).workers.all()
         assert record.report["lost_threads"] == 2
         desk.released.set()
 

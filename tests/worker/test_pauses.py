@@ -3,8 +3,8 @@
 import pytest
 
 import fairlead
-from fairlead.control.audit import Operator
-from fairlead.control.pauses import pause, paused, resume
+from fairlead.operate.audit import Operator
+from fairlead.operate.pauses import pause, paused, resume
 
 ADA = Operator("ada", "a flood")
 
@@ -35,7 +35,7 @@ async def test_what_is_paused_waits_and_the_rest_runs(store_url: str, scope: str
             await resume(store, scope, name, ADA)
             assert await stopped.wait(timeout=20) == "held"
         assert await paused(store) == []
-        assert [entry.action for entry in await store.read_audit(10)] == ["resume", "pause"]
+        assert [entry.action for entry in await store.audit.read(10)] == ["resume", "pause"]
 
 
 async def test_a_pause_acts_on_a_worker_that_has_just_run_such_jobs(store_url: str) -> None:

@@ -8,13 +8,14 @@ from typing import Any
 import pytest
 
 import fairlead
-from fairlead.core.model import Claim, JobRecord, Lane, Lease, Priority
-from fairlead.core.progress import Report, RunReport
-from fairlead.core.states import State
+from fairlead.core.jobs.model import Claim, JobRecord, Lane, Lease, Priority
+from fairlead.core.jobs.progress import ProgressReport, RunReport
+from fairlead.core.jobs.states import State
 from fairlead.errors import LeaseLost, StoreUnavailable
 from fairlead.handlers.context import Context
 from fairlead.testing import drain
 from fairlead.worker.progress import ProgressBook
+from tests.support.doubles import store_of
 from tests.worker.support import until
 
 ONCE = fairlead.Retry(attempts=1)
@@ -45,7 +46,7 @@ class Slow:
 
 def booked() -> tuple[ProgressBook, Slow]:
     store = Slow()
-    return ProgressBook(store), store  # type: ignore[arg-type]
+    return ProgressBook(store_of(run_state=store)), store
 
 
 @pytest.fixture
@@ -137,7 +138,7 @@ async def test_jobs_that_report_nothing_cost_nothing(app: fairlead.App, monkeypa
 
     store = await app.store()
     asked: list[Any] = []
-    monkeypatch.setattr(store, "report_progress", asked.append)
+    monkeypatch.setattr(store.run_state, "report_progress", asked.append)
     async with app.worker():
         await (await quiet.enqueue()).wait(60)
     assert asked == []
@@ -166,8 +167,8 @@ async def test_a_run_that_is_over_is_told_so() -> None:
 async def test_many_reports_of_many_runs_are_one_write() -> None:
     book, store = booked()
     for number in range(100):
-        book.report(claimed("a"), Report(number / 100))
-        book.report(claimed("b"), Report(number / 200))
+        book.report(claimed("a"), ProgressReport(number / 100))
+        book.report(claimed("b"), ProgressReport(number / 200))
     sending = asyncio.create_task(book.run())
     await until(lambda: bool(store.heard), "the write")
     sending.cancel()
@@ -177,11 +178,11 @@ async def test_many_reports_of_many_runs_are_one_write() -> None:
 async def test_the_last_word_of_a_run_comes_after_what_is_on_its_way_and_of_no_other_run() -> None:
     book, store = booked()
     store.may.clear()
-    book.report(claimed("a"), Report(0.1))
+    book.report(claimed("a"), ProgressReport(0.1))
     sending = asyncio.create_task(book.run())
     await until(lambda: bool(book._sending), "the first write")
-    book.report(claimed("a"), Report(0.2))
-    book.report(claimed("b"), Report(0.3))
+    book.report(claimed("a"), ProgressReport(0.2))
+    book.report(claimed("b"), ProgressReport(0.3))
     ending = asyncio.create_task(book.last_words([("a", 1)]))
     store.may.set()
     await ending
@@ -193,10 +194,10 @@ async def test_the_last_word_of_a_run_comes_after_what_is_on_its_way_and_of_no_o
 async def test_what_the_store_did_not_take_is_told_again_unless_there_is_newer() -> None:
     book, store = booked()
     store.away = True
-    book.report(claimed("a"), Report(0.1))
-    book.report(claimed("b"), Report(0.1))
+    book.report(claimed("a"), ProgressReport(0.1))
+    book.report(claimed("b"), ProgressReport(0.1))
     await book._send([("a", 1), ("b", 1)])
-    book.report(claimed("b"), Report(0.2))
+    book.report(claimed("b"), ProgressReport(0.2))
     store.away = False
     sending = asyncio.create_task(book.run())
     await until(lambda: bool(store.heard), "the write")
@@ -207,7 +208,7 @@ async def test_what_the_store_did_not_take_is_told_again_unless_there_is_newer()
 async def test_a_store_that_is_away_does_not_keep_runs_from_ending() -> None:
     book, store = booked()
     store.away = True
-    book.report(claimed("a"), Report(0.1))
+    book.report(claimed("a"), ProgressReport(0.1))
     await book.last_words([("a", 1)])
     assert not book.is_busy
 
@@ -218,6 +219,6 @@ async def test_waits_of_started_jobs_are_counted_by_pool(app: fairlead.App) -> N
 
     async with app.worker():
         await asyncio.gather(*[job.wait(60) for job in [await mail.enqueue() for _ in range(5)]])
-    counts = await (await app.store()).wait_counts(600)
+    counts = await (await app.store()).shares.wait_counts(600)
     assert {count.pool for count in counts} == {"short"}
     assert sum(count.starts for count in counts) == 5

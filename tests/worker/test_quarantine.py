@@ -6,13 +6,13 @@ from typing import Any
 import pytest
 
 import fairlead
-from fairlead.control.audit import Operator
-from fairlead.control.budgets import BudgetStatus, budgets, reset_budget, set_budget
-from fairlead.control.dead_letters import replay_many
-from fairlead.control.quarantine import put, quarantined, release
-from fairlead.core.model import JobFilter
-from fairlead.core.states import State
+from fairlead.core.jobs.model import JobFilter
+from fairlead.core.jobs.states import State
 from fairlead.errors import ConfigError, UnknownType
+from fairlead.operate.audit import Operator
+from fairlead.operate.dead_letters import replay_many
+from fairlead.operate.quarantine import put, quarantined, release
+from fairlead.operate.retry_budgets import BudgetStatus, budgets, reset_budget, set_budget
 from fairlead.telemetry.events import Event, RetriesDelayed, RetriesRefused, TypeQuarantined
 from tests.contract.world import World, open_world
 from tests.worker.support import until
@@ -91,7 +91,7 @@ async def test_jobs_of_a_type_that_fails_for_an_hour_have_two_attempts_then_they
         assert {record.error and record.error.message for record in records} == {
             "sparks (not tried again: its type is in quarantine)"
         }
-        (group,) = await store.dead_groups(JobFilter(), 10)
+        (group,) = await store.dead_letters.groups(JobFilter(), 10)
         assert group.count == 7, "the note is not part of what groups them"
         plant.mended = True
         await release(store, "weld", ADA)
@@ -118,7 +118,7 @@ async def test_a_type_that_fails_for_an_hour_waits_until_it_is_released(world: W
             for job in jobs:
                 await job.wait(timeout=60)
         assert [(await job.read()).attempt for job in jobs] == [8] * 4
-        assert [entry.action for entry in await store.read_audit(10)] == ["release"]
+        assert [entry.action for entry in await store.audit.read(10)] == ["release"]
 
 
 async def test_a_type_that_mostly_succeeds_is_not_quarantined(world: World) -> None:
@@ -133,7 +133,7 @@ async def test_a_type_that_mostly_succeeds_is_not_quarantined(world: World) -> N
             await plant.weld.enqueue_many([{}] * 4)
             await plant.work(8, wait=9 * MINUTE)
         assert await quarantined(store) == []
-        counts = (await store.health_counts()).sums["quarantine:weld"]
+        counts = (await store.run_counts.read()).sums["quarantine:weld"]
         assert counts.good > counts.bad >= 20
 
 
@@ -224,7 +224,7 @@ async def test_an_operator_lifts_a_budget_and_restores_it(world: World) -> None:
         await reset_budget(store, "default", ADA)
         await plant.work(4, wait=0)
         assert min(await waits(plant, jobs)) >= 60
-        assert [entry.action for entry in await store.read_audit(10)] == ["reset retry budget", "set retry budget"]
+        assert [entry.action for entry in await store.audit.read(10)] == ["reset retry budget", "set retry budget"]
 
 
 async def waits(plant: Plant, jobs: list[fairlead.Job]) -> list[int]:

@@ -2,16 +2,15 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
-from typing import cast
 
 import pytest
 
-from fairlead.core.model import Ending, Hold, Settlement
-from fairlead.core.states import State
-from fairlead.ports.store import Store
+from fairlead.core.jobs.model import Ending, Hold, Settlement
+from fairlead.core.jobs.states import State
 from fairlead.telemetry.events import Telemetry
 from fairlead.worker import settler as settling
 from fairlead.worker.settler import Settler
+from tests.support.doubles import store_of
 
 
 class SlowStore:
@@ -33,7 +32,7 @@ class Scene:
         monkeypatch.setattr(settling, "GROUP", 2)
         self.store = SlowStore()
         self.settled: list[str] = []
-        self.settler = Settler(cast(Store, self.store), Telemetry(), self._note)
+        self.settler = Settler(store_of(jobs=self.store), Telemetry(), self._note)
 
     def _note(self, settlements: list[Settlement]) -> None:
         self.settled += [item.id for item in settlements]

@@ -5,10 +5,10 @@ import asyncio
 import pytest
 
 import fairlead
-from fairlead.control.audit import Operator
-from fairlead.control.pools import set_pool
-from fairlead.control.tenants import set_tenant
-from fairlead.core.tenancy import Tenant
+from fairlead.core.fairness.tenancy import Tenant
+from fairlead.operate.audit import Operator
+from fairlead.operate.pools import set_pool
+from fairlead.operate.tenants import set_tenant
 from fairlead.scheduler.ledger import LedgerKeeper
 from tests.support.contest import Contest
 from tests.support.processes import until
@@ -66,7 +66,7 @@ async def test_reserved_slots_serve_their_tenant_only(store_url: str) -> None:
                 await job.wait(timeout=20)
         assert set(ran) == {"acme"}
         assert await others[0].state() == fairlead.State.READY
-        (line,) = await (await app.store()).ledger(3600.0)
+        (line,) = await (await app.store()).shares.ledger(3600.0)
         assert (line.tenant, line.delivered) == ("acme", 0.0)
         assert line.reserved > 0
 
@@ -135,11 +135,11 @@ async def test_what_waits_and_what_ran_comes_to_the_ledger(store_url: str) -> No
         await nap.options(tenant="waits").enqueue_many([{}] * 7)
         await keeper.run_once()
         await keeper.run_once()
-        lines = {line.tenant: line for line in await store.ledger(3600.0)}
+        lines = {line.tenant: line for line in await store.shares.ledger(3600.0)}
         assert lines["busy"].delivered >= 0.2
         assert lines["busy"].entitled == pytest.approx(lines["busy"].delivered)
         assert "idle" not in lines
-        assert {count.type for count in await store.run_counts(3600.0)} == {"nap"}
+        assert {count.type for count in await store.shares.run_times(3600.0)} == {"nap"}
 
 
 async def test_each_worker_has_an_order_of_its_own() -> None:

@@ -10,8 +10,8 @@ import pytest
 from pydantic import AfterValidator
 
 import fairlead
-from fairlead.core.model import Claim, Lane, Outcome
-from fairlead.core.settle import Relief
+from fairlead.core.jobs.model import Claim, Lane, Outcome
+from fairlead.core.jobs.settle import Relief
 from fairlead.handlers.spec import HandlerSpec
 from fairlead.telemetry.events import Event, JobEnded, JobStarted
 from fairlead.worker import runner, slots

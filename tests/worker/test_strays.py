@@ -6,18 +6,18 @@ from typing import Any
 import pytest
 
 import fairlead
-from fairlead.core.model import Claim, Lease
+from fairlead.core.jobs.model import Claim, Lease
 from fairlead.errors import StoreUnavailable
-from fairlead.ports.limits import LimitedClaims
-from fairlead.ports.store import Store
+from fairlead.records.limits import LimitedClaims
+from fairlead.records.store import Store
 from fairlead.telemetry.events import Telemetry
 from fairlead.worker import strays
 from fairlead.worker.lease import boot_time
 
 
-def lose_first_answer(monkeypatch: pytest.MonkeyPatch, store: Store, verb: str) -> list[Claim]:
+def lose_first_answer(monkeypatch: pytest.MonkeyPatch, store: Store, record: str) -> list[Claim]:
     """Break off the first call of a verb that claims something, after it was stored; returns what it claimed."""
-    honest = getattr(store, verb)
+    honest = getattr(store, record).claim
     lost: list[Claim] = []
 
     async def broken(*arguments: Any) -> Sequence[Claim] | LimitedClaims:
@@ -28,7 +28,7 @@ def lose_first_answer(monkeypatch: pytest.MonkeyPatch, store: Store, verb: str) 
             raise StoreUnavailable("the connection broke before the answer came")
         return answer
 
-    monkeypatch.setattr(store, verb, broken)
+    monkeypatch.setattr(getattr(store, record), "claim", broken)
     return lost
 
 
@@ -42,7 +42,7 @@ async def test_jobs_of_a_claim_whose_answer_was_lost_run_all_the_same(
         return ctx.attempt, ctx.fence
 
     async with app:
-        lost = lose_first_answer(monkeypatch, await app.store(), "claim")
+        lost = lose_first_answer(monkeypatch, await app.store(), "jobs")
         jobs = [await work.enqueue() for _ in range(3)]
         async with app.worker():
             results = {job.id: await job.wait(timeout=60) for job in jobs}
@@ -62,7 +62,7 @@ async def test_jobs_of_a_limited_claim_whose_answer_was_lost_leave_their_limit(
     async def free() -> None: ...
 
     async with app:
-        lost = lose_first_answer(monkeypatch, await app.store(), "claim_limited")
+        lost = lose_first_answer(monkeypatch, await app.store(), "limits")
         jobs = [await work.enqueue() for _ in range(3)] + [await free.enqueue()]
         async with app.worker():
             for job in jobs:

@@ -5,12 +5,12 @@ from typing import Any
 import pytest
 
 import fairlead
-from fairlead.control.audit import Operator
-from fairlead.control.pools import set_pool
-from fairlead.core.controls import Control, Controls
-from fairlead.core.pools import POOL
-from fairlead.core.states import State
+from fairlead.core.jobs.pools import POOL
+from fairlead.core.jobs.states import State
+from fairlead.core.protection.controls import Control, Controls
 from fairlead.handlers.spec import HandlerSpec, declare
+from fairlead.operate.audit import Operator
+from fairlead.operate.pools import set_pool
 from fairlead.testing import ManualClock, drain
 from fairlead.worker.terms import Terms
 

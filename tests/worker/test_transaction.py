@@ -11,7 +11,7 @@ import pytest
 from psycopg.rows import dict_row
 
 import fairlead
-from fairlead.core.model import Ending, Quota
+from fairlead.core.jobs.model import Ending, Quota
 from fairlead.stores.postgres import transactions
 from tests.contract.making import ended, failed, new_lease
 
@@ -129,7 +129,7 @@ async def test_a_run_that_lost_its_job_keeps_nothing_and_is_told(app: fairlead.A
         try:
             async with ctx.transaction() as connection:
                 await book(connection, ctx)
-                await (await app.store()).settle([failed(ctx.claim, permanent=True)])
+                await (await app.store()).jobs.settle([failed(ctx.claim, permanent=True)])
         except fairlead.LeaseLost as error:
             told.append(str(error))
             raise
@@ -145,7 +145,7 @@ async def test_a_run_that_lost_its_job_keeps_nothing_and_is_told(app: fairlead.A
             raise
 
     async def settle(ctx: fairlead.Context) -> None:
-        await (await app.store()).settle([failed(ctx.claim, permanent=True)])
+        await (await app.store()).jobs.settle([failed(ctx.claim, permanent=True)])
 
     async with app.worker() as worker:
         for handler in (handle, handle_in_thread):
@@ -163,7 +163,7 @@ async def test_a_job_that_is_lost_after_the_block_takes_the_writes_along(app: fa
     async def handle(ctx: fairlead.Context) -> None:
         async with ctx.transaction() as connection:
             await book(connection, ctx)
-        await (await app.store()).settle([failed(ctx.claim, permanent=True)])
+        await (await app.store()).jobs.settle([failed(ctx.claim, permanent=True)])
 
     async with app.worker() as worker:
         job = await handle.enqueue()
@@ -318,20 +318,20 @@ async def test_the_store_settles_in_it_and_commits_or_neither(app: fairlead.App)
 
     job = await handle.enqueue()
     store = await app.store()
-    (claim,) = await store.claim([Quota(job._lane.id, 1)], new_lease())
+    (claim,) = await store.jobs.claim([Quota(job._lane.id, 1)], new_lease())
     context = fairlead.Context(claim)
     stale = claim._replace(fence=claim.fence + 1)
-    blocking = await asyncio.to_thread(store.begin_blocking)
-    for opened in (await store.begin(), blocking):
+    blocking = await asyncio.to_thread(store.jobs.begin_blocking)
+    for opened in (await store.jobs.begin(), blocking):
         assert await opened.holds(claim.id, claim.hold)
         assert not await opened.holds(claim.id, stale.hold)
         await opened.abandon()
     assert not await asyncio.to_thread(blocking.release, keep=True), "the run was ended meanwhile"
-    opened = await store.begin()
+    opened = await store.jobs.begin()
     await book(opened.connection, context)
     assert not await opened.settle(ended(stale, Ending.SUCCEEDED))
     assert await bookings(app) == []
-    opened = await store.begin()
+    opened = await store.jobs.begin()
     await book(opened.connection, context)
     assert await opened.settle(ended(claim, Ending.SUCCEEDED))
     assert await bookings(app) == [(job.id, 1)]

@@ -2,7 +2,7 @@
 
 import pytest
 
-from fairlead.core.model import Claim, Lane, Lease, Priority
+from fairlead.core.jobs.model import Claim, Lane, Lease, Priority
 from fairlead.worker.turns import in_turns
 
 

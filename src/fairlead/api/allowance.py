@@ -7,9 +7,9 @@ fields of draft-ietf-httpapi-ratelimit-headers.
 from math import ceil
 
 from fairlead.api.problems import Problem
-from fairlead.control.meter import Meter, Reading
-from fairlead.core.apikey import ApiKey
-from fairlead.core.buckets import Flow
+from fairlead.core.protection.token_bucket import Flow
+from fairlead.core.web.api_keys import ApiKey
+from fairlead.operate.request_rates import Meter, Reading
 
 BURST_SECONDS = 2.0
 MOST_POLICIES = 1_000

@@ -6,12 +6,12 @@ from fastapi import Depends, Request
 
 from fairlead.api.problems import Problem
 from fairlead.api.service import Service
-from fairlead.control.audit import LONGEST_ACTOR, Operator
-from fairlead.core.apikey import ApiKey, Grant
-from fairlead.core.ids import is_id
-from fairlead.core.model import JobRecord
+from fairlead.core.jobs.ids import is_id
+from fairlead.core.jobs.model import JobRecord
+from fairlead.core.web.api_keys import ApiKey, Grant
 from fairlead.errors import JobNotFound
-from fairlead.ports.store import Store
+from fairlead.operate.audit import LONGEST_ACTOR, Operator
+from fairlead.records.store import Store
 
 
 class Caller(NamedTuple):
@@ -47,7 +47,7 @@ class Caller(NamedTuple):
 
     async def job(self, job_id: str) -> JobRecord:
         """A job of the caller's; another tenant's is as absent as one that never was."""
-        record = await self.store.read(job_id) if is_id(job_id) else None
+        record = await self.store.reader.read(job_id) if is_id(job_id) else None
         if record is None or not self.owns(record):
             raise JobNotFound("there is no such job; it may have been removed after its retention time")
         return record

@@ -6,7 +6,7 @@ from typing import Annotated
 
 from fastapi import Depends, Header, Response
 
-from fairlead.core.controls import ABSENT
+from fairlead.core.protection.controls import ABSENT
 
 ANY_THERE = range(1, 2**63)
 

@@ -18,7 +18,7 @@ from starlette.types import Receive, Scope, Send
 
 from fairlead.api.caller import Caller, Needs
 from fairlead.api.problems import Problem, problem_of
-from fairlead.core.answers import Answer, Reservation, Verdict, judge
+from fairlead.core.web.stored_responses import RepeatedRequest, Reservation, StoredResponse, judge
 from fairlead.errors import FairleadError
 
 LOCK = 60.0
@@ -167,19 +167,21 @@ async def _once(request: Request, key: str, handle: Handle) -> Response:
     """Answer the request, unless one with this key was answered before: then with that answer."""
     caller: Caller = request.scope["fairlead.caller"]
     wanted = Reservation(_scope(caller), _checked(key), await _digest(request), str(uuid.uuid4()))
-    earlier = await caller.store.reserve_answer(wanted, LOCK, KEEP)
+    earlier = await caller.store.responses.reserve(wanted, LOCK, KEEP)
     if earlier is not None:
         return _repeat(earlier, wanted.digest)
     try:
         response = await _answer(request, handle)
     except BaseException:
-        await caller.store.drop_answer(wanted)
+        await caller.store.responses.drop(wanted)
         raise
     if response.status_code >= 500 or response.status_code == 429:
-        await caller.store.drop_answer(wanted)
+        await caller.store.responses.drop(wanted)
     else:
         headers = {name: response.headers[name] for name in KEPT_HEADERS if name in response.headers}
-        await caller.store.keep_answer(wanted, response.status_code, json.dumps(headers), bytes(response.body).decode())
+        await caller.store.responses.keep(
+            wanted, response.status_code, json.dumps(headers), bytes(response.body).decode()
+        )
     return response
 
 
@@ -207,13 +209,13 @@ async def _digest(request: Request) -> str:
     return sha256(asked + await request.body()).hexdigest()
 
 
-def _repeat(earlier: Answer, digest: str) -> Response:
+def _repeat(earlier: StoredResponse, digest: str) -> Response:
     verdict = judge(earlier, digest)
-    if verdict is Verdict.MISUSE:
+    if verdict is RepeatedRequest.MISUSE:
         raise Problem(
             422, "IDEMPOTENCY_KEY_REUSED", "this Idempotency-Key was used for another request; take a new one"
         )
-    if verdict is Verdict.CONFLICT:
+    if verdict is RepeatedRequest.CONFLICT:
         detail = "the first request with this Idempotency-Key is still being worked on; try again soon"
         raise Problem(409, "IDEMPOTENCY_IN_PROGRESS", detail, {"Retry-After": "1"})
     headers = {**json.loads(earlier.headers or "{}"), "Idempotency-Replayed": "true"}

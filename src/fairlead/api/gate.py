@@ -15,8 +15,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from fairlead.api.caller import Caller
 from fairlead.api.problems import Problem, of_ours
 from fairlead.api.service import Service
-from fairlead.core.apikey import ApiKey
-from fairlead.core.proxies import client_of, is_trusted, origin_of
+from fairlead.core.web.api_keys import ApiKey
+from fairlead.core.web.proxies import client_of, is_trusted, origin_of
 from fairlead.dashboard.routes import COOKIE, HEADER
 from fairlead.errors import FairleadError
 

@@ -5,8 +5,8 @@ from fastapi import APIRouter, Request, Response
 from fairlead.api.answers import answer
 from fairlead.api.caller import Reader
 from fairlead.api.service import Service
-from fairlead.control.remembered import Remembered
 from fairlead.errors import FairleadError
+from fairlead.operate.cache import Cached
 
 FRESH = 0.5
 
@@ -14,7 +14,7 @@ FRESH = 0.5
 def health_router(service: Service) -> APIRouter:
     """Whether the process lives, and whether it can serve."""
     router = APIRouter(include_in_schema=False)
-    answers = Remembered(lambda: service.store.read_keys(["readyz"]))  # who asks often does not ask the store as often
+    answers = Cached(lambda: service.store.api_keys.read(["readyz"]))  # who asks often does not ask the store as often
 
     @router.get("/healthz")
     async def healthz() -> Response:

@@ -9,13 +9,13 @@ from fairlead.api.allowance import Allowance
 from fairlead.app import App
 from fairlead.client.client import Client
 from fairlead.config import Settings
-from fairlead.control.catalog import Catalog
-from fairlead.control.follow import Follower
-from fairlead.control.keybook import KeyBook
-from fairlead.control.outlook import Outlook
-from fairlead.control.watch import Watch
 from fairlead.errors import StoreError
-from fairlead.ports.store import Store
+from fairlead.operate.follow_jobs import Follower
+from fairlead.operate.job_explanation import StartEstimate
+from fairlead.operate.key_cache import KeyCache
+from fairlead.operate.system_status import StatusFeed
+from fairlead.operate.type_cache import TypeCache
+from fairlead.records.store import Store
 
 CHORES_EVERY = 30.0
 FORGET = 1_000
@@ -32,11 +32,11 @@ class Service:
         self.proxies = app.settings.trusted_proxies
         self.client: Client
         self.store: Store
-        self.keys: KeyBook
-        self.catalog: Catalog
-        self.outlook: Outlook
+        self.keys: KeyCache
+        self.catalog: TypeCache
+        self.outlook: StartEstimate
         self.follower: Follower
-        self.watch: Watch
+        self.watch: StatusFeed
         self._opening = asyncio.Lock()
         self._is_open = False
         self._next_chores = 0.0
@@ -51,12 +51,12 @@ class Service:
             self.store = self.client.store
             registry = self.app.registry
             if registry:
-                await self.store.register_types([registry[name].job_type() for name in registry])
-            self.keys = KeyBook(self.store)
-            self.catalog = Catalog(self.store)
-            self.outlook = Outlook(self.store)
+                await self.store.types.register([registry[name].job_type() for name in registry])
+            self.keys = KeyCache(self.store)
+            self.catalog = TypeCache(self.store)
+            self.outlook = StartEstimate(self.store)
             self.follower = Follower(self.store, self.settings.api_followers)
-            self.watch = Watch(self.store)
+            self.watch = StatusFeed(self.store)
             self._next_chores = time.monotonic() + CHORES_EVERY
             self._is_open = True
 
@@ -90,6 +90,6 @@ class Service:
         try:
             with contextlib.suppress(StoreError):
                 await self.keys.write_uses()
-                await self.store.forget_answers(FORGET)
+                await self.store.responses.prune(FORGET)
         finally:
             self._chores = None

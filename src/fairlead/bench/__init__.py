@@ -1,1 +1,1 @@
-"""The benchmark that users run too: every figure beside the floor that the same machine and store have."""
+"""`fairlead bench`: drain, enqueue, latency and http, which users ask of a machine. Studies are in benchmarks/."""

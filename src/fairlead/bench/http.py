@@ -5,21 +5,19 @@ import contextlib
 import json
 import os
 import re
-import sys
 import time
 from asyncio.subprocess import PIPE, Process
 from collections.abc import AsyncIterator
 from urllib.parse import urlsplit
 
-from fairlead.bench.place import Place, fresh
+from fairlead.bench.app import BenchApp, calls
 from fairlead.bench.report import Report, describe, percentiles
-from fairlead.bench.supply import Mix
-from fairlead.bench.workers import APP
-from fairlead.control.audit import Operator
-from fairlead.control.keys import create_key
-from fairlead.core.apikey import MOST_RATE, Grant
+from fairlead.bench.scratch import Scratch
+from fairlead.bench.workers import APP, command, stop
+from fairlead.core.web.api_keys import MOST_RATE, Grant
 from fairlead.errors import StoreUnavailable
-from fairlead.wiring import make_store
+from fairlead.operate.api_keys import create_key
+from fairlead.operate.audit import Operator
 
 START_SECONDS = 30.0
 ADDRESS = re.compile(rb"serves (http://\S+)/v1")
@@ -31,14 +29,14 @@ NOTES = [
 ]
 
 
-async def http(place: Place, seconds: float = 5.0, clients: int = 50, mix: Mix = Mix()) -> Report:  # noqa: B008
+async def http(scratch: Scratch, seconds: float = 5.0, clients: int = 50, payload: int = 64) -> Report:
     """Measure concurrent clients that post single jobs for so many seconds."""
-    url = await fresh(place)
-    setup = await describe(url, seconds=seconds, clients=clients, **mix.facts())
+    url = await scratch.fresh()
+    setup = await describe(url, seconds=seconds, clients=clients, payload=payload)
     key = await _key(url)
     async with _server(url) as (host, port):
-        request = _request(key, mix.text())
-        await _client(host, port, request, time.monotonic() + min(1.0, seconds))  # connect, prepare, enter the lane
+        request = _request(key, payload)
+        await _client(host, port, request, time.monotonic() + min(1.0, seconds))  # connect and prepare
         began = time.monotonic()
         found = await asyncio.gather(*(_client(host, port, request, began + seconds) for _ in range(clients)))
         took = time.monotonic() - began
@@ -47,8 +45,8 @@ async def http(place: Place, seconds: float = 5.0, clients: int = 50, mix: Mix =
     return Report("http", setup, figures, [{"clients": clients, **figures}], list(NOTES))
 
 
-def _request(key: str, text: str) -> bytes:
-    body = json.dumps({"type": "bench.noop.0", "payload": {"text": text}}).encode()
+def _request(key: str, payload: int) -> bytes:
+    body = json.dumps({"type": "bench.none", "payload": calls(1, payload)[0]}).encode()
     head = (
         f"POST /v1/jobs HTTP/1.1\r\nHost: bench\r\nAuthorization: Bearer {key}\r\n"
         f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n"
@@ -77,29 +75,23 @@ async def _client(host: str, port: int, request: bytes, until: float) -> list[fl
 
 
 async def _key(url: str) -> str:
-    store = make_store(url)
-    await store.open()
-    try:
-        return (await create_key(store, Operator("bench"), "bench", [Grant.ENQUEUE], rate=MOST_RATE)).text
-    finally:
-        await store.close()
+    async with BenchApp(url) as app:
+        return (await create_key(await app.store(), Operator("bench"), "bench", [Grant.ENQUEUE], rate=MOST_RATE)).text
 
 
 @contextlib.asynccontextmanager
 async def _server(url: str) -> AsyncIterator[tuple[str, int]]:
-    """A server process of its own, stopped at the end."""
+    """A server process, stopped at the end."""
     process = await asyncio.create_subprocess_exec(
-        sys.executable, "-m", "fairlead", "serve", APP, "--port", "0",
-        stderr=PIPE, env={**os.environ, "FAIRLEAD_DATABASE_URL": url},
-    )  # fmt: skip
+        *command("serve", APP, "--port", "0"), stderr=PIPE, env={**os.environ, "FAIRLEAD_DATABASE_URL": url}
+    )
     try:
         yield await _address(process)
     finally:
-        if process.returncode is None:
-            process.terminate()
         assert process.stderr is not None
-        await process.stderr.read()
-        await process.wait()
+        reading = asyncio.create_task(process.stderr.read())
+        await stop(process)
+        await reading
 
 
 async def _address(process: Process) -> tuple[str, int]:

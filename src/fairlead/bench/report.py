@@ -1,4 +1,4 @@
-"""What a benchmark found: figures, a table, and the setup they hold for."""
+"""What a benchmark found: figures, a table of runs, and the setup they were measured on."""
 
 import os
 import platform
@@ -7,14 +7,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from fairlead.stores.sqlite import address
+from fairlead.bench.app import BenchApp
 from fairlead.version import __version__
-from fairlead.wiring import make_store
+
+DURABILITY = ("fsync", "synchronous_commit", "full_page_writes", "journal_mode", "synchronous", "durable")
 
 
 @dataclass
 class Report:
-    """The answer of one subcommand; `figures` are its headline, `rows` its table."""
+    """The result of one benchmark; `figures` are its headline, `rows` its table."""
 
     bench: str
     setup: dict[str, Any]
@@ -28,18 +29,15 @@ class Report:
 
 
 async def describe(url: str, **choices: Any) -> dict[str, Any]:
-    """The setup of a run: store, durability, versions, machine, and the choices of this benchmark."""
-    store = make_store(url)
-    await store.open()
-    try:
-        facts = await store.facts()
-    finally:
-        await store.close()
-    return {**_store_facts(url, facts), **machine(), **choices}
+    """The setup of a run: store, durability, versions, machine, and the options of this benchmark."""
+    async with BenchApp(url) as app:
+        facts = await (await app.store()).jobs.facts()
+    durability = {name: facts[name] for name in DURABILITY if name in facts}
+    return {"store": facts["store"], "version": facts["version"], "durability": durability, **machine(), **choices}
 
 
 def machine() -> dict[str, Any]:
-    """What runs the benchmark."""
+    """The machine, and how busy it is."""
     return {
         "fairlead": __version__,
         "python": platform.python_version(),
@@ -50,30 +48,13 @@ def machine() -> dict[str, Any]:
     }
 
 
-def share(rate: float, floor: float) -> float:
-    """A rate as a share of its floor."""
-    return round(rate / floor, 3) if floor else 0.0
-
-
-def position(count: int, percent: float) -> int:
-    """Where in sorted values of this count a percentile stands."""
-    return min(count - 1, int(count * percent / 100))
-
-
 def percentiles(values: Sequence[float]) -> dict[str, float]:
     """p50, p95, p99 and the largest, in milliseconds."""
     ordered = sorted(values)
-    found = {f"p{percent}_ms": ordered[position(len(ordered), percent)] for percent in (50, 95, 99)}
+    found = {f"p{percent}_ms": ordered[_position(len(ordered), percent)] for percent in (50, 95, 99)}
     return {name: round(value * 1000, 3) for name, value in {**found, "max_ms": ordered[-1]}.items()}
 
 
-def _store_facts(url: str, facts: dict[str, Any]) -> dict[str, Any]:
-    kept = ("fsync", "synchronous_commit", "full_page_writes", "journal_mode", "synchronous")
-    described = {
-        "store": facts["store"],
-        "version": facts["version"],
-        "durability": {name: facts[name] for name in (*kept, "durable") if name in facts},
-    }
-    if facts["store"] == "sqlite":
-        described["file_system"] = address._file_system(address.parse(url).path)
-    return described
+def _position(count: int, percent: int) -> int:
+    """The index of a percentile in so many sorted values."""
+    return min(count - 1, count * percent // 100)

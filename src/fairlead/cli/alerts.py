@@ -3,13 +3,13 @@
 from fairlead.cli.breakers import on_store
 from fairlead.cli.loading import Database, Json
 from fairlead.cli.output import cell, plain, show, show_json, table
-from fairlead.control.glance import glance, health_document
-from fairlead.core.verdict import Level
+from fairlead.core.insight.diagnosis import Level
+from fairlead.operate.system_status import health_document, system_status
 
 
 def alerts(database: Database = None, as_json: Json = False) -> None:
     """Say in one sentence how the system is, and list all that is wrong with what to do about it, the worst first."""
-    health = on_store(database, glance).health
+    health = on_store(database, system_status).health
     if as_json:
         document = health_document(health)
         show_json({name: document[name] for name in ("level", "sentence", "alerts")})

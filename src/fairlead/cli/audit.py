@@ -10,9 +10,9 @@ import typer
 from fairlead.cli.loading import Database, Json, opened, settings_for
 from fairlead.cli.output import cell, json_moment, json_value, moment, plain, show, show_json, table
 from fairlead.config import Settings
-from fairlead.control.audit import Verification, verify_chain
-from fairlead.core.audit import AuditEntry
-from fairlead.core.model import instant
+from fairlead.core.insight.audit import AuditEntry
+from fairlead.core.jobs.model import instant
+from fairlead.operate.audit import Verification, verify_chain
 
 
 def audit(
@@ -68,7 +68,7 @@ def print_entries(entries: Sequence[AuditEntry]) -> None:
 
 async def _read(settings: Settings, limit: int, cursor: int | None) -> list[AuditEntry]:
     async with opened(settings) as client:
-        return await client.store.read_audit(limit, cursor)
+        return await client.store.audit.read(limit, cursor)
 
 
 async def _verify(settings: Settings) -> Verification:

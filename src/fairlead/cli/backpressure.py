@@ -9,11 +9,11 @@ import typer
 from fairlead.cli.filters import Actor, Reason, operator
 from fairlead.cli.loading import Database, Json, opened, settings_for
 from fairlead.cli.output import cell, plain, show, show_json, table
-from fairlead.control import admission
-from fairlead.control.admission import Bounds
-from fairlead.core.admission import Action, overload
 from fairlead.core.durations import words
-from fairlead.ports.store import Store
+from fairlead.core.protection.backpressure import Action, overload
+from fairlead.operate import backpressure
+from fairlead.operate.backpressure import Bounds
+from fairlead.records.store import Store
 
 Value = TypeVar("Value")
 Scope = Annotated[str, typer.Argument(metavar="SCOPE", help="Whom to bound: tenant or tier.")]
@@ -23,7 +23,7 @@ Remove = Annotated[bool, typer.Option("--remove", help="Remove the bound.")]
 
 def list_bounds(database: Database = None, as_json: Json = False) -> None:
     """List the bounds on submissions, and what they refused, put off or shed so far."""
-    found = asyncio.run(_with_store(database, admission.bounds))
+    found = asyncio.run(_with_store(database, backpressure.bounds))
     if as_json:
         show_json(_document(found))
     else:
@@ -39,7 +39,7 @@ def depth(
     """Bound how many jobs of a tenant may wait; what goes beyond is refused with TENANT_QUEUE_FULL."""
     _require_one(waiting is not None, remove, "--waiting")
     who = operator(actor, reason)
-    asyncio.run(_with_store(database, lambda store: admission.set_depth(store, scope, name, waiting, who)))
+    asyncio.run(_with_store(database, lambda store: backpressure.set_depth(store, scope, name, waiting, who)))
     _print_change(f"the depth of {scope} {name}", remove, as_json)
 
 
@@ -53,7 +53,7 @@ def rate(
     """Bound how fast a tenant may submit; what goes beyond is refused with TENANT_RATE_LIMIT_EXCEEDED."""
     _require_one(rate is not None, remove, "--rate")
     who = operator(actor, reason)
-    asyncio.run(_with_store(database, lambda store: admission.set_rate(store, scope, name, rate, who, burst)))
+    asyncio.run(_with_store(database, lambda store: backpressure.set_rate(store, scope, name, rate, who, burst)))
     _print_change(f"the submission rate of {scope} {name}", remove, as_json)
 
 
@@ -73,7 +73,7 @@ def set_overload(
     _require_one(waiting is not None, remove, "--waiting")
     policy = None if waiting is None else overload(waiting, action, below, delay)
     who = operator(actor, reason)
-    asyncio.run(_with_store(database, lambda store: admission.set_overload(store, policy, who)))
+    asyncio.run(_with_store(database, lambda store: backpressure.set_overload(store, policy, who)))
     _print_change("the overload policy", remove, as_json)
 
 

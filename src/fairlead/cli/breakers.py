@@ -10,9 +10,9 @@ import typer
 from fairlead.cli.filters import Actor, Reason, operator
 from fairlead.cli.loading import Database, Json, opened, settings_for
 from fairlead.cli.output import cell, json_moment, moment, plain, show, show_json, table
-from fairlead.control import breakers
-from fairlead.control.breakers import CLOSED, BreakerStatus
-from fairlead.ports.store import Store
+from fairlead.operate import breakers
+from fairlead.operate.breakers import CLOSED, BreakerStatus
+from fairlead.records.store import Store
 
 Result = TypeVar("Result")
 NAME_HELP = "A dependency, or type:NAME for the breaker of a job type."

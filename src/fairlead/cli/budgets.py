@@ -10,11 +10,11 @@ from fairlead.cli.enqueue import parse_duration
 from fairlead.cli.filters import Actor, Reason, operator
 from fairlead.cli.loading import Database, Json
 from fairlead.cli.output import cell, plain, show, show_json, table
-from fairlead.control import budgets
-from fairlead.control.budgets import BudgetStatus
-from fairlead.core import budget
-from fairlead.core.budget import RetryBudget
 from fairlead.core.durations import words
+from fairlead.core.protection import retry_budget as budget
+from fairlead.core.protection.retry_budget import RetryBudget
+from fairlead.operate import retry_budgets
+from fairlead.operate.retry_budgets import BudgetStatus
 
 Tenant = Annotated[str, typer.Argument(metavar="TENANT", help="The tenant.")]
 Ratio = Annotated[float | None, typer.Option(min=0, help="Retries for each first attempt; without it, no limit.")]
@@ -25,7 +25,7 @@ Window = Annotated[float, typer.Option(parser=parse_duration, metavar="DURATION"
 
 def list_budgets(database: Database = None, as_json: Json = False) -> None:
     """List the tenants that had retries lately, how many they may have, and who has used them up."""
-    found = on_store(database, budgets.budgets)
+    found = on_store(database, retry_budgets.budgets)
     if as_json:
         show_json({"budgets": [_document(item) for item in found]})
     elif not found:
@@ -40,7 +40,7 @@ def set_budget(
 ) -> None:  # fmt: skip
     """Give a tenant a retry budget of its own; without --ratio its retries are not limited."""
     policy, who = RetryBudget(ratio, floor, window, cast(budget.Beyond, beyond)), operator(actor, reason)
-    on_store(database, lambda store: budgets.set_budget(store, tenant, policy, who))
+    on_store(database, lambda store: retry_budgets.set_budget(store, tenant, policy, who))
     if as_json:
         show_json({"tenant": tenant, **policy.stored()})
     else:
@@ -52,7 +52,7 @@ def reset_budget(
 ) -> None:
     """Let the application's retry budget be in force for a tenant again."""
     who = operator(actor, reason)
-    on_store(database, lambda store: budgets.reset_budget(store, tenant, who))
+    on_store(database, lambda store: retry_budgets.reset_budget(store, tenant, who))
     if as_json:
         show_json({"tenant": tenant, "own": False})
     else:

@@ -11,10 +11,10 @@ from fairlead.cli.filters import Actor, operator
 from fairlead.cli.loading import Database, Json, opened, settings_for
 from fairlead.cli.output import cell, json_moment, moment, plain, show, show_json, table
 from fairlead.config import Settings
-from fairlead.control import callbacks as use_cases
-from fairlead.control.callbacks import MadeSecret, Sent
-from fairlead.core.callback import KEPT_DELIVERIES, OVERLAP, CallbackEvent, Delivered, Endpoint
-from fairlead.ports.store import Store
+from fairlead.core.web.callbacks import KEPT_DELIVERIES, OVERLAP, CallbackEvent, Delivered, Endpoint
+from fairlead.operate import callbacks as use_cases
+from fairlead.operate.callbacks import MadeSecret, Sent
+from fairlead.records.store import Store
 
 PAGE = 500
 Result = TypeVar("Result")

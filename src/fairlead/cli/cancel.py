@@ -24,11 +24,11 @@ from fairlead.cli.filters import (
 from fairlead.cli.loading import Database, Json, opened, settings_for
 from fairlead.cli.output import COLOURS, progress, show, show_json, state_cell
 from fairlead.config import Settings
-from fairlead.control import cancel
-from fairlead.control.audit import Operator
-from fairlead.core.cancel import GRACE
-from fairlead.core.model import JobFilter
-from fairlead.core.states import State
+from fairlead.core.jobs.cancel import GRACE
+from fairlead.core.jobs.model import JobFilter
+from fairlead.core.jobs.states import State
+from fairlead.operate import cancel_jobs as cancel
+from fairlead.operate.audit import Operator
 
 JobIds = Annotated[list[str] | None, typer.Argument(metavar="[ID]...", help="The whole ids of the jobs.")]
 States = Annotated[

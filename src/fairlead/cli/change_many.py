@@ -26,12 +26,12 @@ from fairlead.cli.filters import (
 from fairlead.cli.loading import Database, Json, opened, settings_for
 from fairlead.cli.output import show, show_json
 from fairlead.config import Settings
-from fairlead.control import change_many
-from fairlead.control.audit import Operator
-from fairlead.control.cancel import count
-from fairlead.core.model import JobFilter, Priority
-from fairlead.core.states import State
-from fairlead.ports.store import Store
+from fairlead.core.jobs.model import JobFilter, Priority
+from fairlead.core.jobs.states import State
+from fairlead.operate import change_jobs
+from fairlead.operate.audit import Operator
+from fairlead.operate.cancel_jobs import count
+from fairlead.records.store import Store
 
 MOST = 1_000_000
 
@@ -47,12 +47,12 @@ def run_now(
     actor: Actor = None, yes: Yes = False, database: Database = None, as_json: Json = False,
 ) -> None:  # fmt: skip
     """Let all jobs that fit and wait for their time or for a retry run now."""
-    wanted = JobFilter(tuple(states or change_many.DELAYED), type_name, tenant, pool, priority)
+    wanted = JobFilter(tuple(states or change_jobs.DELAYED), type_name, tenant, pool, priority)
     require_choice([], replace(wanted, states=tuple(states or ())), everything)
     require_reason(reason)
     settings = settings_for(database)
     if _agreed(settings, wanted, "run {} now ({})?", limit, yes, as_json):
-        done = asyncio.run(_do(settings, change_many.hasten_many, wanted, operator(actor, reason), limit))
+        done = asyncio.run(_do(settings, change_jobs.hasten_many, wanted, operator(actor, reason), limit))
         _print(done, "made ready", as_json)
 
 
@@ -62,10 +62,10 @@ def set_priority(
     actor: Actor = None, yes: Yes = False, database: Database = None, as_json: Json = False,
 ) -> None:  # fmt: skip
     """Give all jobs that fit and still wait another priority."""
-    wanted = JobFilter(tuple(states or change_many.WAITING), type_name, tenant, pool, priority)
+    wanted = JobFilter(tuple(states or change_jobs.WAITING), type_name, tenant, pool, priority)
     require_choice([], replace(wanted, states=tuple(states or ())), everything)
     require_reason(reason)
-    settings, act = settings_for(database), partial(change_many.set_priorities, priority=new)
+    settings, act = settings_for(database), partial(change_jobs.set_priorities, priority=new)
     if _agreed(settings, wanted, f"give {{}} the priority {new.word} ({{}})?", limit, yes, as_json):
         done = asyncio.run(_do(settings, act, wanted, operator(actor, reason), limit))
         _print(done, f"given the priority {new.word}", as_json)

@@ -32,11 +32,11 @@ from fairlead.cli.jobs import JobId, parse_cursor, whole_id
 from fairlead.cli.loading import Database, Json, opened, settings_for
 from fairlead.cli.output import progress
 from fairlead.config import Settings
-from fairlead.control import dead_letters, staged
-from fairlead.control.audit import Operator
-from fairlead.core.model import DeadGroup, JobFilter, Page
-from fairlead.core.replay import TOLERANCE
+from fairlead.core.jobs.dead_letters import TOLERANCE
+from fairlead.core.jobs.model import DeadGroup, JobFilter, Page
 from fairlead.errors import ReplayStopped
+from fairlead.operate import dead_letters, staged_replay
+from fairlead.operate.audit import Operator
 
 JobIds = Annotated[list[str] | None, typer.Argument(metavar="[ID]...", help="The whole ids of the jobs.")]
 Patience = Annotated[
@@ -132,7 +132,7 @@ def replay(
         return
     total = _ask(settings, wanted, limit, "Replay", yes, as_json)
     if in_stages:
-        pace = staged.Pace(patience, tolerance)
+        pace = staged_replay.Pace(patience, tolerance)
         report = asyncio.run(_replay_staged(settings, wanted, who, pace, limit, total, as_json))
         printing.report(report, as_json)
         if report.stopped:
@@ -249,11 +249,17 @@ async def _cancel_many(
 
 
 async def _replay_staged(
-    settings: Settings, wanted: JobFilter, who: Operator, pace: staged.Pace, most: int | None, total: int, quiet: bool
-) -> staged.Report:
+    settings: Settings,
+    wanted: JobFilter,
+    who: Operator,
+    pace: staged_replay.Pace,
+    most: int | None,
+    total: int,
+    quiet: bool,
+) -> staged_replay.Report:
     async with opened(settings) as client:
         with progress("replaying in stages", total, quiet) as advance:
-            return await staged.replay_in_stages(
+            return await staged_replay.replay_in_stages(
                 client.store, wanted, who, pace, most, lambda stage: advance(stage.revived + stage.refused)
             )
 

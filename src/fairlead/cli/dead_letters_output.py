@@ -18,11 +18,11 @@ from fairlead.cli.output import (
     state_cell,
     table,
 )
-from fairlead.control.dead_letters import DeadLetter, Outcome
-from fairlead.control.staged import Report
-from fairlead.core.model import DeadGroup, Page
-from fairlead.core.states import State
+from fairlead.core.jobs.model import DeadGroup, Page
+from fairlead.core.jobs.states import State
 from fairlead.errors import IllegalMove, JobError
+from fairlead.operate.dead_letters import DeadLetter, Outcome
+from fairlead.operate.staged_replay import Report
 
 MOST_NAMED = 5
 STATES = {"replayed": State.READY, "cancelled": State.CANCELLED}

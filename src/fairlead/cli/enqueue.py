@@ -15,13 +15,13 @@ from fairlead.cli.output import error_document, json_moment, json_value, moment,
 from fairlead.client.client import Client
 from fairlead.client.job import Job
 from fairlead.config import Settings
-from fairlead.control.submit import submit_registered
 from fairlead.core.durations import seconds, words
-from fairlead.core.model import JobRecord, Priority, Scope
-from fairlead.core.retry import Retry
-from fairlead.core.states import State
+from fairlead.core.jobs.model import JobRecord, Priority, Scope
+from fairlead.core.jobs.retry import Retry
+from fairlead.core.jobs.states import State
 from fairlead.errors import ConfigError, JobError, JobNotFound, StoreError
 from fairlead.handlers.options import Options
+from fairlead.operate.submit import submit_registered
 
 
 def parse_duration(text: str) -> float:

@@ -6,10 +6,10 @@ from typing import Annotated, Any
 import typer
 
 from fairlead.cli.enqueue import parse_duration, parse_instant
-from fairlead.control.audit import Operator, whoami
 from fairlead.core.durations import seconds
-from fairlead.core.model import JobFilter
+from fairlead.core.jobs.model import JobFilter
 from fairlead.errors import ConfigError
+from fairlead.operate.audit import Operator, whoami
 
 
 def parse_moment(text: str) -> float:

@@ -26,17 +26,17 @@ from fairlead.cli.output import (
     table,
 )
 from fairlead.config import Settings
-from fairlead.control import dead_letters
-from fairlead.control.dead_letters import DeadLetter
-from fairlead.control.terms import JobTerms, job_terms
 from fairlead.core.durations import words
-from fairlead.core.ids import is_id
-from fairlead.core.model import ErrorInfo, JobFilter, JobRecord, Page
-from fairlead.core.progress import Progress
-from fairlead.core.states import State
-from fairlead.core.timeline import Moment
+from fairlead.core.insight.timeline import Moment
+from fairlead.core.jobs.ids import is_id
+from fairlead.core.jobs.model import ErrorInfo, JobFilter, JobRecord, Page
+from fairlead.core.jobs.progress import Progress
+from fairlead.core.jobs.states import State
 from fairlead.errors import JobNotFound
-from fairlead.ports.store import Store
+from fairlead.operate import dead_letters
+from fairlead.operate.dead_letters import DeadLetter
+from fairlead.operate.job_terms import JobTerms, job_terms
+from fairlead.records.store import Store
 
 
 def parse_cursor(text: str) -> str:
@@ -116,7 +116,7 @@ async def _lease_left(store: Store, job: JobRecord) -> float | None:
     """For how long the worker of a running job still owns it, if it says nothing more."""
     if job.state is not State.RUNNING:
         return None
-    left = [worker.lease_left for worker in await store.workers() if worker.info.id == job.worker]
+    left = [worker.lease_left for worker in await store.workers.all() if worker.info.id == job.worker]
     return max(0.0, left[0]) if left else 0.0
 
 

@@ -11,11 +11,11 @@ from fairlead.cli.filters import Actor, Reason, operator
 from fairlead.cli.loading import Database, Json, opened, settings_for
 from fairlead.cli.output import cell, json_moment, moment, plain, show, show_json, table
 from fairlead.config import Settings
-from fairlead.control.audit import Operator
-from fairlead.control.keys import CreatedKey, all_keys, create_key, revoke_key
-from fairlead.core.apikey import ApiKey, Grant
-from fairlead.core.buckets import parse_rate
+from fairlead.core.protection.token_bucket import parse_rate
+from fairlead.core.web.api_keys import ApiKey, Grant
 from fairlead.errors import ConfigError
+from fairlead.operate.api_keys import CreatedKey, all_keys, create_key, revoke_key
+from fairlead.operate.audit import Operator
 
 
 def _rate(text: str) -> float:

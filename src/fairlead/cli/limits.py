@@ -9,12 +9,12 @@ import typer
 from fairlead.cli.filters import Actor, Reason, operator
 from fairlead.cli.loading import Database, Json, opened, settings_for
 from fairlead.cli.output import cell, json_moment, moment, plain, show, show_json, table
-from fairlead.control import limits
-from fairlead.control.limits import LimitInForce
-from fairlead.core.limits import SCOPES
-from fairlead.core.model import instant
-from fairlead.ports.limits import Holder
-from fairlead.ports.store import Store
+from fairlead.core.jobs.model import instant
+from fairlead.core.protection.limits import SCOPES
+from fairlead.operate import limits
+from fairlead.operate.limits import LimitInForce
+from fairlead.records.limits import Holder
+from fairlead.records.store import Store
 
 Value = TypeVar("Value")
 Scope = Annotated[str, typer.Argument(metavar="SCOPE", help=f"What to limit: {', '.join(SCOPES)}.")]

@@ -12,11 +12,11 @@ from fairlead.cli.output import show, show_json
 from fairlead.client.client import Client
 from fairlead.client.job import Job, jobs_in_hand
 from fairlead.config import Settings
-from fairlead.control.submit import compiled, place_of, prepare, registered_type
-from fairlead.core.retry import Retry
+from fairlead.core.jobs.retry import Retry
 from fairlead.errors import FairleadError, PayloadError
 from fairlead.handlers.options import Options
 from fairlead.handlers.spec import HandlerSpec
+from fairlead.operate.submit import compiled, place_of, prepare, registered_type
 
 
 async def enqueue_lines(

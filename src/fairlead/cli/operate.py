@@ -11,13 +11,13 @@ from fairlead.cli.filters import Actor, Reason, operator
 from fairlead.cli.loading import Database, Json, opened, settings_for
 from fairlead.cli.output import cell, json_moment, plain, show, show_json, table
 from fairlead.config import Settings
-from fairlead.control.audit import Operator
-from fairlead.control.doctor import Finding, Level, examine
-from fairlead.control.workers import Direction, direct
 from fairlead.core.durations import words
-from fairlead.core.model import WorkerRecord
-from fairlead.core.workers import reserved
+from fairlead.core.jobs.model import WorkerRecord
+from fairlead.core.jobs.workers import reserved
 from fairlead.errors import ConfigError
+from fairlead.operate.audit import Operator
+from fairlead.operate.doctor import Finding, Level, examine
+from fairlead.operate.workers import Direction, direct
 from fairlead.wiring import is_in_memory, make_store, shown
 from fairlead.wiring import migrate as migrate_database
 
@@ -100,7 +100,7 @@ def worker_document(record: WorkerRecord) -> dict[str, Any]:
 
 async def _workers(settings: Settings) -> list[WorkerRecord]:
     async with opened(settings) as client:
-        return await client.store.workers()
+        return await client.store.workers.all()
 
 
 async def _direct(settings: Settings, worker_id: str, direction: Direction, who: Operator) -> None:

@@ -15,10 +15,10 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 from rich.text import Text
 
-from fairlead.core.model import AttemptRecord, ErrorInfo, JobRecord
-from fairlead.core.progress import Progress as JobProgress
-from fairlead.core.states import State
-from fairlead.core.timeline import Moment
+from fairlead.core.insight.timeline import Moment
+from fairlead.core.jobs.model import AttemptRecord, ErrorInfo, JobRecord
+from fairlead.core.jobs.progress import Progress as JobProgress
+from fairlead.core.jobs.states import State
 from fairlead.errors import (
     CallbackNotFound,
     FairleadError,

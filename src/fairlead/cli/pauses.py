@@ -9,8 +9,8 @@ import typer
 from fairlead.cli.filters import Actor, Reason, operator
 from fairlead.cli.loading import Database, Json, opened, settings_for
 from fairlead.cli.output import cell, json_moment, moment, plain, show, show_json, table
-from fairlead.control import pauses
-from fairlead.control.audit import Operator
+from fairlead.operate import pauses
+from fairlead.operate.audit import Operator
 
 Scope = Annotated[str, typer.Argument(metavar="SCOPE", help="What to pause: type, tenant or pool.")]
 Name = Annotated[str, typer.Argument(metavar="NAME", help="Its name.")]

@@ -10,9 +10,9 @@ from fairlead.cli.enqueue import parse_duration
 from fairlead.cli.filters import Actor, Reason, operator
 from fairlead.cli.loading import Database, Json, opened, settings_for
 from fairlead.cli.output import cell, plain, show, show_json, table
-from fairlead.control import pools
 from fairlead.core.durations import words
-from fairlead.core.pools import Pool
+from fairlead.core.jobs.pools import Pool
+from fairlead.operate import pools
 
 Name = Annotated[str, typer.Argument(metavar="POOL", help="The pool.")]
 

@@ -8,7 +8,7 @@ from fairlead.cli.breakers import on_store
 from fairlead.cli.filters import Actor, Reason, operator
 from fairlead.cli.loading import Database, Json
 from fairlead.cli.output import cell, json_moment, moment, plain, show, show_json, table
-from fairlead.control import quarantine
+from fairlead.operate import quarantine
 
 Type = Annotated[str, typer.Argument(metavar="TYPE", help="The job type.")]
 

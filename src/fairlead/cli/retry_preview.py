@@ -11,15 +11,13 @@ from rich.text import Text
 from fairlead.cli.loading import Database, Json, load_app, opened, settings_for
 from fairlead.cli.output import cell, plain, show, show_json, table
 from fairlead.config import Settings
-from fairlead.control.submit import pools_of, registered_type
-from fairlead.control.terms import new_terms
-from fairlead.core.controls import Controls
 from fairlead.core.durations import seconds, words
-from fairlead.core.failure import FailureClass, Policies
-from fairlead.core.pools import Pools
-from fairlead.core.preview import Step, timeline
-from fairlead.core.retry import Retry
-from fairlead.core.terms import TypeTerms, terms_in
+from fairlead.core.jobs.failure import FailureClass, Policies
+from fairlead.core.jobs.pools import Pools, TypeTerms, terms_in
+from fairlead.core.jobs.retry import Retry, Step, timeline
+from fairlead.core.protection.controls import Controls
+from fairlead.operate.job_terms import new_terms
+from fairlead.operate.submit import pools_of, registered_type
 
 WIDTH = 48
 MOST_STEPS = 20

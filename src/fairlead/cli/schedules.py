@@ -13,7 +13,7 @@ from fairlead.cli.loading import Database, Json, load_app, opened, settings_for
 from fairlead.client.client import Client
 from fairlead.client.schedules import Schedules
 from fairlead.config import Settings
-from fairlead.core.schedule import CatchUp, Overlap
+from fairlead.core.schedule.schedules import CatchUp, Overlap
 from fairlead.handlers.recurring import Terms
 from fairlead.handlers.spec import Registry
 

@@ -19,7 +19,7 @@ from fairlead.cli.output import (
     table,
 )
 from fairlead.core.durations import words
-from fairlead.core.schedule import FireOutcome, PastFire, ScheduleRecord, ScheduleState
+from fairlead.core.schedule.schedules import FireOutcome, PastFire, ScheduleRecord, ScheduleState
 
 COLOURS = {ScheduleState.ACTIVE: "green", ScheduleState.PAUSED: "yellow", ScheduleState.RETIRED: "dim"}
 OUTCOMES = {FireOutcome.FIRED: "green", FireOutcome.SKIPPED: "yellow", FireOutcome.MISSED: "bold red"}

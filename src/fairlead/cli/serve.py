@@ -17,11 +17,11 @@ from rich.markup import escape
 from fairlead.api import MISSING, create_app
 from fairlead.app import App
 from fairlead.cli.loading import load_app
-from fairlead.control.audit import Operator, whoami
-from fairlead.control.keys import create_key, revoke_key
-from fairlead.core.apikey import Grant
-from fairlead.core.proxies import proxy_networks
+from fairlead.core.web.api_keys import Grant
+from fairlead.core.web.proxies import proxy_networks
 from fairlead.errors import ConfigError, StoreError
+from fairlead.operate.api_keys import create_key, revoke_key
+from fairlead.operate.audit import Operator, whoami
 from fairlead.telemetry.log import configure_logging
 
 DEFAULT_PORT = 8377

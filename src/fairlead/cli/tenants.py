@@ -11,10 +11,10 @@ from fairlead.cli.enqueue import parse_duration
 from fairlead.cli.filters import Actor, Reason, operator
 from fairlead.cli.loading import Database, Json, opened, settings_for
 from fairlead.cli.output import cell, json_moment, moment, plain, show, show_json, table
-from fairlead.control import tenants
-from fairlead.core.ledger import Line
-from fairlead.core.tenancy import Tenant
-from fairlead.ports.store import Store
+from fairlead.core.fairness.ledger import Line
+from fairlead.core.fairness.tenancy import Tenant
+from fairlead.operate import tenants
+from fairlead.records.store import Store
 
 Value = TypeVar("Value")
 

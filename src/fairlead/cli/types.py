@@ -10,13 +10,13 @@ from rich.text import Text
 from fairlead.cli.loading import Database, Json, opened, settings_for
 from fairlead.cli.output import cell, json_moment, moment, plain, show, show_json, table
 from fairlead.cli.retry_preview import TypeName, document_of, show_terms
-from fairlead.control.submit import registered_type
-from fairlead.control.types import TypeEvent, TypeLook, TypeView, type_looks, type_view
-from fairlead.control.waits import HOUR, WaitView, spread_document, waits_document
-from fairlead.control.waits import waits as read_waits
 from fairlead.core.durations import words
-from fairlead.core.runtimes import Bar
-from fairlead.core.waits import Spread
+from fairlead.core.fairness.run_times import Bar
+from fairlead.core.insight.wait_times import Spread
+from fairlead.operate.job_types import TypeEvent, TypeLook, TypeView, type_looks, type_view
+from fairlead.operate.submit import registered_type
+from fairlead.operate.wait_times import HOUR, WaitView, spread_document, waits_document
+from fairlead.operate.wait_times import waits as read_waits
 
 WIDTH = 40
 Seconds = Annotated[float, typer.Option(min=60, max=HOUR, help="How far to look back.")]
@@ -27,7 +27,7 @@ def list_types(database: Database = None, as_json: Json = False) -> None:
 
     async def read() -> list[TypeLook]:
         async with opened(settings_for(database)) as client:
-            types = sorted(await client.store.job_types(), key=lambda item: item.name)
+            types = sorted(await client.store.types.all(), key=lambda item: item.name)
             return await type_looks(client.store, types)
 
     looks = asyncio.run(read())

@@ -12,11 +12,11 @@ from fairlead.cli.jobs import JobId, whole_id
 from fairlead.cli.loading import Database, Json, opened, settings_for
 from fairlead.cli.output import job_document, json_moment, moment, plain, show, show_json, state_cell
 from fairlead.config import Settings
-from fairlead.control.audit import Operator
-from fairlead.control.change import change_job, retry_job
-from fairlead.control.outlook import explain_job
-from fairlead.core.explain import Explanation
-from fairlead.core.model import JobRecord, Priority, instant
+from fairlead.core.insight.explain import Explanation
+from fairlead.core.jobs.model import JobRecord, Priority, instant
+from fairlead.operate.audit import Operator
+from fairlead.operate.change_jobs import change_job, retry_job
+from fairlead.operate.job_explanation import explain_job
 
 
 def explain(job_id: JobId, database: Database = None, as_json: Json = False) -> None:

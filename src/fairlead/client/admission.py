@@ -14,7 +14,8 @@ import time
 from collections import Counter, deque
 from collections.abc import Mapping, Sequence
 
-from fairlead.core.admission import (
+from fairlead.core.jobs.model import NewJob
+from fairlead.core.protection.backpressure import (
     ALL,
     DEFERRED,
     KINDS,
@@ -28,12 +29,11 @@ from fairlead.core.admission import (
     refuse_by_overload,
     refuse_by_rate,
 )
-from fairlead.core.buckets import Bucket, Flow, left, take, wait
-from fairlead.core.controls import Changed, Controls
-from fairlead.core.model import NewJob
+from fairlead.core.protection.controls import Changed, Controls
+from fairlead.core.protection.token_bucket import Bucket, Flow, left, take, wait
 from fairlead.errors import Refused, StoreError
-from fairlead.ports.limits import Backlog
-from fairlead.ports.store import Store
+from fairlead.ports.jobs import Backlog
+from fairlead.records.store import Store
 
 FRESH = 1.0
 MOMENT = 0.05
@@ -232,9 +232,9 @@ class Doorkeeper:
     async def _read(self) -> bool:
         admission = self.admission
         try:
-            admission.follow(await self._store.controls(admission.version))
+            admission.follow(await self._store.controls.read(admission.version))
             if tenants := admission.tenants():
-                admission.sampled(await self._store.read_backlog(tenants))
+                admission.sampled(await self._store.backpressure.read_backlog(tenants))
             if admission.counts:
                 await self._count()
         except StoreError:
@@ -245,7 +245,7 @@ class Doorkeeper:
     async def _count(self) -> None:
         counts, self.admission.counts = self.admission.counts, Counter()
         try:
-            await self._store.count_admissions(counts)
+            await self._store.backpressure.count_admissions(counts)
         except StoreError:
             self.admission.counts.update(counts)
             raise
@@ -264,7 +264,7 @@ class Doorkeeper:
             self._tokens[tenant] = tokens - count, until
 
     async def _fetch(self, tenant: str, way: Flow, count: int, least: int) -> int:
-        taken = await self._store.take_tokens(f"submit:{tenant}", way, least, max(least, int(way.rate * AHEAD)))
+        taken = await self._store.limits.take_tokens(f"submit:{tenant}", way, least, max(least, int(way.rate * AHEAD)))
         if taken.tokens < least:
             error = refuse_by_rate(way, tenant, count, taken.again_in)
             raise self.admission.refused(error, tenant, count)

@@ -2,9 +2,9 @@
 
 import time
 
-from fairlead.core.callback import EVERYONE, nearest
+from fairlead.core.web.callbacks import EVERYONE, nearest
 from fairlead.errors import UnknownCallback
-from fairlead.ports.store import Store
+from fairlead.records.store import Store
 
 FRESH = 10.0
 MOST_KNOWN = 1_000
@@ -21,7 +21,7 @@ class KnownCallbacks:
         """UnknownCallback unless jobs of the tenant can be called back there."""
         if name is None or time.monotonic() < self._seen.get((tenant, name), 0.0):
             return
-        found = await self._store.read_callbacks([(tenant, name), (EVERYONE, name)])
+        found = await self._store.callbacks.read([(tenant, name), (EVERYONE, name)])
         if nearest(found, tenant, name) is None:
             raise UnknownCallback(
                 f"there is no callback endpoint {name!r:.100} for jobs of the tenant {tenant!r:.100}; "

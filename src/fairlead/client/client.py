@@ -16,18 +16,18 @@ from fairlead.client.job import Job, jobs_in_hand
 from fairlead.client.places import Places
 from fairlead.client.wakeups import Waker
 from fairlead.config import Settings
-from fairlead.control.outlook import explain_job
-from fairlead.core.admission import with_shed
-from fairlead.core.explain import Explanation
-from fairlead.core.ids import is_id
-from fairlead.core.model import AttemptRecord, Enqueued, JobFilter, JobRecord, NewJob, Page
-from fairlead.core.states import FINAL
-from fairlead.core.timeline import Moment, timeline
-from fairlead.core.unique import check_key
+from fairlead.core.insight.explain import Explanation
+from fairlead.core.insight.timeline import Moment, timeline
+from fairlead.core.jobs.idempotency import check_key
+from fairlead.core.jobs.ids import is_id
+from fairlead.core.jobs.model import AttemptRecord, Enqueued, JobFilter, JobRecord, NewJob, Page
+from fairlead.core.jobs.states import FINAL
+from fairlead.core.protection.backpressure import with_shed
 from fairlead.errors import JobNotDone, JobNotFound
 from fairlead.handlers.options import Options, Template, new_jobs, template
 from fairlead.handlers.spec import HandlerSpec
-from fairlead.ports.store import Store
+from fairlead.operate.job_explanation import explain_job
+from fairlead.records.store import Store
 
 FIRST_LOOK = 0.01
 LAST_LOOK = 0.5
@@ -112,19 +112,19 @@ class Client:
 
     async def read(self, job_id: str) -> JobRecord:
         """The job, live or finished; JobNotFound if there is none."""
-        record = await self.store.read(job_id) if is_id(job_id) else None
+        record = await self.store.reader.read(job_id) if is_id(job_id) else None
         if record is None:
             raise JobNotFound(f"there is no job {job_id}; it may have been removed after its retention time")
         return record
 
     async def attempts(self, job_id: str) -> list[AttemptRecord]:
         """The runs of a job that did not end it well, oldest first."""
-        return await self.store.attempts(job_id)
+        return await self.store.reader.attempts(job_id)
 
     async def timeline(self, job_id: str) -> list[Moment]:
         """All that happened to a job, in order; JobNotFound if there is none."""
         record, attempts = await self.read(job_id), await self.attempts(job_id)
-        return timeline(record, attempts, await self.store.read_audit(MOST_ENTRIES, job_id=job_id))
+        return timeline(record, attempts, await self.store.audit.read(MOST_ENTRIES, job_id=job_id))
 
     async def explain(self, job_id: str) -> Explanation:
         """Why a job is where it is; JobNotFound if there is none."""
@@ -140,7 +140,7 @@ class Client:
         """Jobs, newest first; `containing` is a text in their idempotency keys."""
         if containing is not None:
             check_key(containing)
-        return await self.store.list_jobs(wanted, limit, cursor, containing)
+        return await self.store.reader.list_jobs(wanted, limit, cursor, containing)
 
     async def wait(self, job_id: str, timeout: float | None = None) -> JobRecord:
         """The job once it has ended; JobNotDone if that takes longer than `timeout` seconds."""

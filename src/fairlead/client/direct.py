@@ -13,15 +13,15 @@ from fairlead.client.blocking import Bridge
 from fairlead.client.gather import PATIENCE, Gatherer, hints
 from fairlead.client.places import Places
 from fairlead.client.wakeups import Waker
-from fairlead.core.model import Enqueued, NewJob
+from fairlead.core.jobs.model import Enqueued, NewJob
 from fairlead.errors import StoreUnavailable
-from fairlead.ports.blocking import BlockingStore
+from fairlead.records.store import Store
 
 
 class Direct(NamedTuple):
     """Submits from any thread that may block, for the client of the bridge's loop."""
 
-    store: BlockingStore
+    store: Store
     gatherer: Gatherer
     waker: Waker
     places: Places
@@ -47,9 +47,9 @@ class Direct(NamedTuple):
     def _store_and_wake(self, jobs: Sequence[NewJob]) -> list[Enqueued] | None:
         wanted = hints(jobs)
         due = self.waker.due_anywhere(wanted)
-        answers = self.store.enqueue_now(jobs, due)
+        answers = self.store.jobs.enqueue_now(jobs, due)
         if answers is not None:
             unsent = self.waker.leave(wanted - due, self.loop)
             if unsent:
-                self.store.wake_now(unsent)
+                self.store.jobs.wake_now(unsent)
         return answers

@@ -17,10 +17,11 @@ from functools import partial
 from typing import Any, TypeVar
 
 from fairlead.client.wakeups import Waker
-from fairlead.core.model import Enqueued, NewJob
-from fairlead.core.states import READY, SCHEDULED
+from fairlead.core.jobs.model import Enqueued, NewJob
+from fairlead.core.jobs.states import READY, SCHEDULED
 from fairlead.errors import FairleadError, StoreUnavailable
-from fairlead.ports.store import SCHEDULED_HINT, Store
+from fairlead.ports.jobs import SCHEDULED_HINT
+from fairlead.records.store import Store
 
 BATCH = 1000
 ABREAST = 2  # batches that are on their way at once
@@ -42,7 +43,7 @@ class Gatherer:
     def __init__(self, store: Store, waker: Waker) -> None:
         self._store = store
         self._waker = waker
-        self._abreast = min(ABREAST, store.writers)
+        self._abreast = min(ABREAST, store.jobs.writers)
         self._waiting: list[_Waiting] = []
         self._under_way = 0  # submissions that were sent and have no answer yet
         self._sending = 0  # batches or lone callers that are on their way
@@ -196,7 +197,7 @@ async def store_patiently(
     pause = 0.05
     while True:
         try:
-            return await store.enqueue(jobs, again, wake)
+            return await store.jobs.enqueue(jobs, again, wake)
         except StoreUnavailable:
             if time.monotonic() + pause > give_up:
                 raise

@@ -12,11 +12,11 @@ from fairlead.client.gather import BATCH
 from fairlead.client.job import Job, jobs_in_hand
 from fairlead.client.places import Places
 from fairlead.config import Settings
-from fairlead.core.model import Enqueued, NewJob
+from fairlead.core.jobs.model import Enqueued, NewJob
 from fairlead.errors import ConfigError
 from fairlead.handlers.options import Options, Template
 from fairlead.handlers.spec import HandlerSpec
-from fairlead.ports.store import Store
+from fairlead.records.store import Store
 
 ALONE = BATCH // 2  # more than so many need nobody's company
 
@@ -118,7 +118,7 @@ class Handler(Generic[P, Result]):
         """In the caller's transaction everything happens on the caller's connection; ours are not even opened."""
         jobs = self._build(calls, self._shared())
         store = self._submitter.unopened_store()
-        return jobs, store.enqueue_within(self._options.connection, jobs, self._submitter.admission)
+        return jobs, store.jobs.enqueue_within(self._options.connection, jobs, self._submitter.admission)
 
     async def _enqueue_batches(self, client: Client, calls: Sequence[Mapping[str, Any]], shared: Template) -> list[Job]:
         """All arguments are checked before anything is stored; the rest is done batch by batch."""

@@ -12,12 +12,12 @@ from pydantic_core import from_json, to_json
 
 from fairlead.client import http_documents as documents
 from fairlead.client.job import Job
-from fairlead.core.cancel import GRACE
 from fairlead.core.durations import Duration, seconds
-from fairlead.core.model import AttemptRecord, DeadGroup, JobRecord, Page, Priority
-from fairlead.core.retry import Retry
-from fairlead.core.states import FINAL, State
-from fairlead.core.timeline import Moment
+from fairlead.core.insight.timeline import Moment
+from fairlead.core.jobs.cancel import GRACE
+from fairlead.core.jobs.model import AttemptRecord, DeadGroup, JobRecord, Page, Priority
+from fairlead.core.jobs.retry import Retry
+from fairlead.core.jobs.states import FINAL, State
 from fairlead.errors import ConfigError, FairleadError, JobNotDone, StoreUnavailable
 
 if TYPE_CHECKING:

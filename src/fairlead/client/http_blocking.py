@@ -7,11 +7,11 @@ from typing import Any, Self, TypeVar
 from fairlead.client.blocking import Bridge
 from fairlead.client.http import HTTPClient
 from fairlead.client.job import Job
-from fairlead.core.cancel import GRACE
 from fairlead.core.durations import Duration
-from fairlead.core.model import AttemptRecord, DeadGroup, JobRecord, Page
-from fairlead.core.states import State
-from fairlead.core.timeline import Moment
+from fairlead.core.insight.timeline import Moment
+from fairlead.core.jobs.cancel import GRACE
+from fairlead.core.jobs.model import AttemptRecord, DeadGroup, JobRecord, Page
+from fairlead.core.jobs.states import State
 
 Result = TypeVar("Result")
 

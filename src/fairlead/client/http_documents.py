@@ -9,8 +9,9 @@ from pydantic_core import from_json, to_json
 
 from fairlead import errors
 from fairlead.client.job import Fate
-from fairlead.core.failure import FailureClass
-from fairlead.core.model import (
+from fairlead.core.insight.timeline import Moment
+from fairlead.core.jobs.failure import FailureClass
+from fairlead.core.jobs.model import (
     AttemptRecord,
     DeadGroup,
     Ending,
@@ -20,9 +21,8 @@ from fairlead.core.model import (
     Page,
     Priority,
 )
-from fairlead.core.progress import Progress
-from fairlead.core.states import State
-from fairlead.core.timeline import Moment
+from fairlead.core.jobs.progress import Progress
+from fairlead.core.jobs.states import State
 
 Document = Mapping[str, Any]
 

@@ -6,9 +6,9 @@ from typing import Any, NamedTuple, Protocol
 
 from pydantic_core import from_json
 
-from fairlead.core.model import AttemptRecord, Enqueued, JobRecord, Lane, NewJob
-from fairlead.core.states import State
-from fairlead.core.timeline import Moment
+from fairlead.core.insight.timeline import Moment
+from fairlead.core.jobs.model import AttemptRecord, Enqueued, JobRecord, Lane, NewJob
+from fairlead.core.jobs.states import State
 from fairlead.errors import JobFailed, JobNotFound
 
 

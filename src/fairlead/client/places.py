@@ -7,11 +7,11 @@ import asyncio
 import contextlib
 import time
 
-from fairlead.core.controls import Controls
-from fairlead.core.pools import PLACE, Pools
+from fairlead.core.jobs.pools import PLACE, Pools
+from fairlead.core.protection.controls import Controls
 from fairlead.errors import StoreError
 from fairlead.handlers.spec import HandlerSpec
-from fairlead.ports.store import Store
+from fairlead.records.store import Store
 
 FRESH = 10.0
 
@@ -51,7 +51,7 @@ class Places:
         """Read what has changed; where the store is away, what was known stays."""
         self._read_again_at = time.monotonic() + FRESH
         with contextlib.suppress(StoreError):
-            changed = await self._store.controls(self._controls.version)
+            changed = await self._store.controls.read(self._controls.version)
             if PLACE in self._controls.follow(changed.controls):
                 self._version = self._controls.version
 

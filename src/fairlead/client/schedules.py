@@ -7,13 +7,13 @@ from fairlead.client.client import Client
 from fairlead.client.handler import Handler
 from fairlead.client.job import Job
 from fairlead.config import Settings
-from fairlead.control import schedules
-from fairlead.control.audit import Operator, whoami
-from fairlead.control.settings import Expected
-from fairlead.core.schedule import ScheduleRecord, ScheduleSpec
+from fairlead.core.schedule.schedules import ScheduleRecord, ScheduleSpec
 from fairlead.handlers.limits import registered_marks
 from fairlead.handlers.recurring import Terms, bare_schedule, handler_schedule, on_terms
 from fairlead.handlers.spec import Registry
+from fairlead.operate import schedules
+from fairlead.operate.audit import Operator, whoami
+from fairlead.operate.settings import Expected
 
 MOST_UPCOMING = 1000
 

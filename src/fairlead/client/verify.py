@@ -4,7 +4,7 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from fairlead.core.webhook import TOLERANCE, verified
+from fairlead.core.web.signatures import TOLERANCE, verified
 
 
 def verify_callback(

@@ -15,7 +15,7 @@ from collections.abc import Iterable
 from contextlib import suppress
 
 from fairlead.errors import StoreError
-from fairlead.ports.store import Store
+from fairlead.records.store import Store
 
 SHORTEST_PAUSE = 0.002
 LONGEST_PAUSE = 0.05
@@ -105,7 +105,7 @@ class Waker:
             while pools := self._taken():
                 began = time.monotonic()
                 with suppress(StoreError):
-                    await self._store.wake(pools)
+                    await self._store.jobs.wake(pools)
                 longest = min(max(SHORTEST_PAUSE, pause * GROWTH), LONGEST_PAUSE)
                 pause = min(max(SHORTEST_PAUSE, THRIFT * (time.monotonic() - began)), longest)
                 await asyncio.sleep(pause)

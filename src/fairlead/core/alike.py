@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from operator import itemgetter
 
-from fairlead.core.model import Claim, Lane
+from fairlead.core.jobs.model import Claim, Lane
 
 _lane_of = itemgetter(Claim._fields.index("lane"))
 

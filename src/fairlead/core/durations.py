@@ -1,9 +1,18 @@
 """Durations as people write them: 30 and "30" (seconds), "30s", "5m", "1h30m", timedelta(minutes=5)."""
 
 import re
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 
 from fairlead.errors import ConfigError
+
+EARLIEST = datetime.min.replace(tzinfo=UTC).timestamp()
+LATEST = datetime.max.replace(tzinfo=UTC, microsecond=0).timestamp()
+
+
+def instant(moment: float | None) -> datetime | None:
+    """The datetime, in UTC, of seconds since 1970; what lies beyond all dates is the first or last of them."""
+    return None if moment is None else datetime.fromtimestamp(min(max(moment, EARLIEST), LATEST), UTC)
+
 
 Duration = float | int | str | timedelta
 

@@ -11,7 +11,7 @@ from fastapi import APIRouter, Request, Response
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.responses import JSONResponse, RedirectResponse
 
-from fairlead.core.apikey import IMPLIED, ApiKey
+from fairlead.core.web.api_keys import IMPLIED, ApiKey
 from fairlead.dashboard.files import POLICY, file_for
 
 COOKIE = "fairlead_key"

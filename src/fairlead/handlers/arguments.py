@@ -15,7 +15,7 @@ from pydantic import (
 from pydantic_core import PydanticSerializationError, to_json
 from typing_extensions import TypedDict
 
-from fairlead.core.payload import check_payload
+from fairlead.core.jobs.payload import check_payload
 from fairlead.errors import ConfigError, InvalidArguments, UnsafePayload
 from fairlead.handlers.context import Context
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from pydantic_core import from_json
 
 from fairlead.errors import ConfigError, LeaseLost, StoreUnavailable
-from fairlead.ports.store import BlockingTransaction
+from fairlead.ports.jobs import BlockingTransaction
 
 if TYPE_CHECKING:
     from fairlead.handlers.context import Context

@@ -7,13 +7,13 @@ from contextlib import asynccontextmanager
 from datetime import datetime
 from typing import Any, Protocol
 
-from fairlead.core.model import Claim, Priority, instant
-from fairlead.core.progress import Report
-from fairlead.core.progress import report as checked_report
+from fairlead.core.jobs.model import Claim, Priority, instant
+from fairlead.core.jobs.progress import ProgressReport
+from fairlead.core.jobs.progress import report as checked_report
 from fairlead.errors import ConfigError, JobCancelled, LeaseLost
 from fairlead.handlers.blocking import Blocking
 from fairlead.handlers.effects import Effects, Memory
-from fairlead.ports.store import BlockingTransaction, OpenTransaction
+from fairlead.ports.jobs import BlockingTransaction, OpenTransaction
 
 
 class Run(Protocol):
@@ -33,7 +33,7 @@ class Tools(Memory, Protocol):
     def begin_blocking(self) -> BlockingTransaction:
         """Open one for a handler in a thread, and from that thread."""
 
-    def report(self, claim: Claim, told: Report) -> None:
+    def report(self, claim: Claim, told: ProgressReport) -> None:
         """Take over what a run says of its progress, from any thread and without waiting."""
 
 

@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 from pydantic_core import from_json
 
-from fairlead.core.model import Claim
+from fairlead.core.jobs.model import Claim
 from fairlead.core.names import check_name
 from fairlead.errors import ConfigError
 

@@ -5,9 +5,9 @@ from typing import Any
 
 from pydantic_core import from_json
 
-from fairlead.core.limits import MOST_LIMITS, Limit, declared_marks, field_of, marks
-from fairlead.core.model import JobType
+from fairlead.core.jobs.model import JobType
 from fairlead.core.names import check_name
+from fairlead.core.protection.limits import MOST_LIMITS, Limit, declared_marks, field_of, marks
 from fairlead.errors import ConfigError, InvalidArguments
 from fairlead.handlers.arguments import Arguments
 

@@ -9,17 +9,18 @@ from typing import Any, NamedTuple, Protocol
 
 from pydantic_core import from_json, to_json
 
-from fairlead.core import callback, late
 from fairlead.core.durations import Duration, seconds, span
-from fairlead.core.failure import Policies
-from fairlead.core.ids import is_id, make_ids
-from fairlead.core.model import Lane, NewJob, Priority, Scope, Unique
+from fairlead.core.jobs import expiry as late
+from fairlead.core.jobs.failure import Policies
+from fairlead.core.jobs.idempotency import unique as unique_key
+from fairlead.core.jobs.ids import is_id, make_ids
+from fairlead.core.jobs.model import Lane, NewJob, Priority, Scope, Unique
+from fairlead.core.jobs.retry import Retry
+from fairlead.core.jobs.states import State
 from fairlead.core.names import check_name
-from fairlead.core.retry import Retry
-from fairlead.core.spread import spread
-from fairlead.core.states import State
+from fairlead.core.schedule.timing import spread
 from fairlead.core.stored import restored
-from fairlead.core.unique import unique as unique_key
+from fairlead.core.web import callbacks as callback
 from fairlead.errors import ConfigError, InvalidArguments
 from fairlead.handlers.spec import HandlerSpec
 

@@ -7,11 +7,11 @@ from enum import StrEnum
 from typing import Any, TypedDict, TypeVar
 
 from fairlead.core.durations import Duration, seconds
-from fairlead.core.model import Lane, Priority
+from fairlead.core.jobs.model import Lane, Priority
+from fairlead.core.jobs.retry import Retry
 from fairlead.core.names import check_name
-from fairlead.core.retry import Retry
-from fairlead.core.schedule import CatchUp, Overlap, ScheduleSpec
-from fairlead.core.timing import timetable
+from fairlead.core.schedule.schedules import CatchUp, Overlap, ScheduleSpec
+from fairlead.core.schedule.timing import timetable
 from fairlead.errors import ConfigError
 from fairlead.handlers.options import Options, overrides
 from fairlead.handlers.spec import HandlerSpec

@@ -9,19 +9,19 @@ from functools import cached_property
 from itertools import chain
 from typing import Any
 
-from fairlead.core.breaker import Breaker
-from fairlead.core.budget import RetryBudget
 from fairlead.core.durations import Duration, seconds, span
-from fairlead.core.failure import FailureClass, Policies
-from fairlead.core.failure import policies as checked_policies
-from fairlead.core.health import TYPE, breakers_of
-from fairlead.core.limits import Bound, Limit
-from fairlead.core.model import JobType
+from fairlead.core.jobs.failure import FailureClass, Policies
+from fairlead.core.jobs.failure import policies as checked_policies
+from fairlead.core.jobs.model import JobType
+from fairlead.core.jobs.pools import BUILT_IN
+from fairlead.core.jobs.retry import Retry
 from fairlead.core.names import check_name
-from fairlead.core.pools import BUILT_IN
-from fairlead.core.quarantine import Quarantine
-from fairlead.core.retry import Retry
-from fairlead.core.schedule import ScheduleSpec
+from fairlead.core.protection.breaker import Breaker
+from fairlead.core.protection.limits import Bound, Limit
+from fairlead.core.protection.quarantine import Quarantine
+from fairlead.core.protection.retry_budget import RetryBudget
+from fairlead.core.protection.run_counts import TYPE, breakers_of
+from fairlead.core.schedule.schedules import ScheduleSpec
 from fairlead.errors import ConfigError, UnknownType
 from fairlead.handlers.arguments import Arguments
 from fairlead.handlers.limits import Limits, Marks, checked

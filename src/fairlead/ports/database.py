@@ -7,7 +7,7 @@ statements and is sent their rows: whoever runs it decides on which connection, 
 from collections.abc import Callable, Generator, Sequence
 from typing import Any, NamedTuple, Protocol, TypeVar
 
-from fairlead.core.model import Settlement
+from fairlead.core.jobs.model import Settlement
 
 Value = TypeVar("Value")
 Rows = list[Any]

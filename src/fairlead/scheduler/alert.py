@@ -6,9 +6,9 @@ It runs under the leader, and remembers what it told: another leader tells what 
 import time
 from collections.abc import Callable
 
-from fairlead.control.glance import glance
-from fairlead.core.standing import Standing
-from fairlead.ports.store import Store
+from fairlead.core.insight.alerts import AlertState
+from fairlead.operate.system_status import system_status
+from fairlead.records.store import Store
 from fairlead.telemetry.events import AlertCleared, AlertRaised, Telemetry
 
 INTERVAL = 15.0
@@ -24,12 +24,12 @@ class Alerter:
         self._store = store
         self._telemetry = telemetry
         self._clock = clock
-        self._standing = Standing()
+        self._standing = AlertState()
 
     async def run_once(self) -> float:
         """Look once; returns the seconds until the next look, more where looking takes long."""
         began = self._clock()
-        turn = self._standing.see((await glance(self._store)).health.alerts)
+        turn = self._standing.see((await system_status(self._store)).health.alerts)
         for alert in turn.raised:
             event = AlertRaised(alert.code, alert.about or None, alert.level.value, alert.sentence, alert.hint)
             self._telemetry.emit(event)

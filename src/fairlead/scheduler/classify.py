@@ -2,12 +2,13 @@
 
 from collections import defaultdict
 
-from fairlead.core.audit import AuditNote
-from fairlead.core.controls import ABSENT, Change, Controls
-from fairlead.core.model import JobType
-from fairlead.core.pools import PLACE, WINDOW, Move, Pools, classify
-from fairlead.core.runtimes import RunCount
-from fairlead.ports.store import CONTROLS_HINT, Store
+from fairlead.core.fairness.run_times import RunCount
+from fairlead.core.insight.audit import AuditNote
+from fairlead.core.jobs.model import JobType
+from fairlead.core.jobs.pools import PLACE, WINDOW, Move, Pools, classify
+from fairlead.core.protection.controls import ABSENT, Change, Controls
+from fairlead.ports.jobs import CONTROLS_HINT
+from fairlead.records.store import Store
 from fairlead.telemetry.events import Telemetry, TypeMoved
 
 INTERVAL = 60.0
@@ -27,19 +28,19 @@ class Classifier:
     async def run_once(self) -> float:
         """Move what belongs elsewhere; returns the seconds until the next look."""
         counts: dict[str, list[RunCount]] = defaultdict(list)
-        for count in await self._store.run_counts(WINDOW):
+        for count in await self._store.shares.run_times(WINDOW):
             counts[count.type].append(count)
         if counts:
-            changed = await self._store.controls(self._controls.version)
+            changed = await self._store.controls.read(self._controls.version)
             self._controls.follow(changed.controls)
             served = await self._served()
-            for job_type in await self._store.job_types():
+            for job_type in await self._store.types.all():
                 await self._place(job_type, counts.get(job_type.name, []), changed.now, served)
         return INTERVAL
 
     async def _served(self) -> set[tuple[str, str]]:
         """The types, and the pools in which somebody serves them."""
-        live = [record.info for record in await self._store.workers() if record.live]
+        live = [record.info for record in await self._store.workers.all() if record.live]
         return {(name, pool) for info in live for name in info.types for pool in info.pools}
 
     async def _place(self, job_type: JobType, counts: list[RunCount], now: float, served: set[tuple[str, str]]) -> None:
@@ -58,6 +59,6 @@ class Classifier:
     async def _write(self, move: Move, seen: int) -> bool:
         value = {"pool": move.new, "why": move.why}
         note = AuditNote(ACTOR, "move", f"type {move.type}", {"old": move.old, "new": move.new, "why": move.why})
-        made = await self._store.change_controls([Change(PLACE, move.type, value, seen)], note)
-        await self._store.wake([CONTROLS_HINT])
+        made = await self._store.controls.change([Change(PLACE, move.type, value, seen)], note)
+        await self._store.jobs.wake([CONTROLS_HINT])
         return bool(made)

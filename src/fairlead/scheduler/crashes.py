@@ -9,14 +9,14 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 from uuid import uuid4
 
-from fairlead.core.breaker import Breaker, opened, why_open
 from fairlead.core.durations import seconds
 from fairlead.core.flush import Flush
-from fairlead.core.health import QUARANTINE, TYPE, Count, subject
-from fairlead.core.model import Held
-from fairlead.core.quarantine import Quarantine
+from fairlead.core.jobs.model import Held
+from fairlead.core.protection.breaker import Breaker, opened, why_open
+from fairlead.core.protection.quarantine import Quarantine
+from fairlead.core.protection.run_counts import QUARANTINE, TYPE, Count, subject
 from fairlead.core.stored import restored
-from fairlead.ports.store import Store
+from fairlead.records.store import Store
 from fairlead.telemetry.events import Telemetry
 from fairlead.worker.breakers import Breakers
 from fairlead.worker.controls import ControlView
@@ -59,7 +59,7 @@ class Crashes:
 
     async def _send(self) -> None:
         await self._view.refresh()
-        counted = await self._store.count_runs(self._unsent, self._flush)
+        counted = await self._store.run_counts.count(self._unsent, self._flush)
         self._unsent, self._flush = [], self._flush.next()
         for type_, (breaker, _) in self._policies.items():
             name = subject(TYPE, type_)
@@ -69,7 +69,7 @@ class Crashes:
 
     async def _read_policies(self, types: Collection[str]) -> Policies:
         """As the types were registered; this process may not have their code."""
-        found = {item.name: item.settings for item in await self._store.job_types()}
+        found = {item.name: item.settings for item in await self._store.types.all()}
         settings = {type_: found.get(type_, {}) for type_ in types}
         return {
             type_: (restored(Breaker, own.get("breaker", {})), restored(Quarantine, own.get("quarantine", {})))

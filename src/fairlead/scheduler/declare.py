@@ -12,12 +12,13 @@ adopted, once that name's lead is free.
 import contextlib
 from uuid import uuid4
 
-from fairlead.control.audit import Operator, whoami
-from fairlead.control.schedules import app_runs, declare, role_of
-from fairlead.core.recur import Reconciled
+from fairlead.core.schedule.fires import Reconciled
 from fairlead.errors import StoreError
 from fairlead.handlers.spec import Registry
-from fairlead.ports.store import LEAD_HINT, Store
+from fairlead.operate.audit import Operator, whoami
+from fairlead.operate.schedules import app_runs, declare, role_of
+from fairlead.ports.jobs import LEAD_HINT
+from fairlead.records.store import Store
 from fairlead.telemetry.events import SchedulesDeclared, ServiceFailed, Telemetry
 
 
@@ -36,7 +37,7 @@ class Declarer:
 
     async def run_once(self) -> float:
         """Declare if this is a new term of ours; returns the seconds until the lead is to be renewed or may be free."""
-        term = await self._store.lead(role_of(self._registry.app), self._identity, self._lead)
+        term = await self._store.leadership.lead(role_of(self._registry.app), self._identity, self._lead)
         if term and term != self._declared_in:
             self._tell(await self._declare())
         self._declared_in = term
@@ -45,8 +46,8 @@ class Declarer:
     async def resign(self) -> None:
         """Let another process of the app declare at once."""
         with contextlib.suppress(StoreError):
-            await self._store.resign(role_of(self._registry.app), self._identity)
-            await self._store.wake([LEAD_HINT])
+            await self._store.leadership.resign(role_of(self._registry.app), self._identity)
+            await self._store.jobs.wake([LEAD_HINT])
 
     async def _declare(self) -> Reconciled:
         app, declared = self._registry.app, list(self._registry.schedules.values())

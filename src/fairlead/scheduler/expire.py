@@ -1,16 +1,17 @@
 """Ends jobs that can no longer start in time: those that still wait for their time, or in a lane that nobody serves.
 
-A worker does the same with a late job that it claims. Both go through core.settle and store.settle, which also stores
-the job that the submitter named for this case.
+A worker does the same with a late job that it claims. Both go through core.jobs.settle and store.jobs.settle, which
+also stores the job that the submitter named for this case.
 """
 
 from random import Random
 
-from fairlead.core.failure import Policies
-from fairlead.core.late import Late, late_error
-from fairlead.core.model import Ending, Outcome, Settlement
-from fairlead.core.settle import settle
-from fairlead.ports.store import EVERYONE, Store
+from fairlead.core.jobs.expiry import Late, late_error
+from fairlead.core.jobs.failure import Policies
+from fairlead.core.jobs.model import Ending, Outcome, Settlement
+from fairlead.core.jobs.settle import settle
+from fairlead.ports.jobs import EVERYONE
+from fairlead.records.store import Store
 from fairlead.telemetry.events import LateExecution, Telemetry
 
 BATCH = 500
@@ -30,15 +31,15 @@ class Expirer:
 
     async def run_once(self) -> float:
         """Expire one batch; returns the seconds until the next look."""
-        late = await self._store.late(BATCH)
+        late = await self._store.promotion.late(BATCH)
         if not late:
             return INTERVAL
-        settled = await self._store.settle([self._settlement(item) for item in late])
+        settled = await self._store.jobs.settle([self._settlement(item) for item in late])
         expired = [item for item in late if item.job.id in settled]
         for job, late_by in expired:
             self._telemetry.emit(LateExecution(job.id, job.lane.type, job.lane.tenant, late_by))
         if expired:
-            await self._store.wake([EVERYONE])  # whichever pool the jobs that follow are in
+            await self._store.jobs.wake([EVERYONE])  # whichever pool the jobs that follow are in
         return 0.0 if len(late) == BATCH and expired else INTERVAL
 
     def _settlement(self, late: Late) -> Settlement:

@@ -7,7 +7,8 @@ from collections.abc import AsyncIterator
 from fairlead.config import Settings
 from fairlead.errors import FairleadError
 from fairlead.handlers.spec import Registry
-from fairlead.ports.store import EVERYONE, LEAD_HINT, RECURRING_HINT, SCHEDULED_HINT, Store
+from fairlead.ports.jobs import EVERYONE, LEAD_HINT, RECURRING_HINT, SCHEDULED_HINT
+from fairlead.records.store import Store
 from fairlead.scheduler.alert import Alerter
 from fairlead.scheduler.classify import Classifier
 from fairlead.scheduler.declare import Declarer
@@ -55,7 +56,9 @@ async def hosted_services(
     declaring = ServiceHost(store, [] if declarer is None else [declarer], None, telemetry)
     tasks = [
         asyncio.create_task(host.run(), name="fairlead-services"),
-        asyncio.create_task(store.listen(lambda hint: _on_hint(host, declaring, hint)), name="fairlead-service-hints"),
+        asyncio.create_task(
+            store.jobs.listen(lambda hint: _on_hint(host, declaring, hint)), name="fairlead-service-hints"
+        ),
     ]
     if declarer is not None:
         tasks.append(asyncio.create_task(_declaring(declaring, declarer), name="fairlead-declare"))

@@ -15,7 +15,8 @@ import uuid
 from collections.abc import Callable
 
 from fairlead.errors import StoreError
-from fairlead.ports.store import LEAD_HINT, Store
+from fairlead.ports.jobs import LEAD_HINT
+from fairlead.records.store import Store
 from fairlead.telemetry.events import LeadLost, LeadTaken, Telemetry
 from fairlead.worker.lease import boot_time
 
@@ -66,8 +67,8 @@ class Leader:
         if not led:
             return
         with contextlib.suppress(StoreError):
-            await self._store.resign(ROLE, self.identity)
-            await self._store.wake([LEAD_HINT])
+            await self._store.leadership.resign(ROLE, self.identity)
+            await self._store.jobs.wake([LEAD_HINT])
 
     async def _ask(self, now: float) -> None:
         """Renew a lead; without one, take it if it is free."""
@@ -77,7 +78,7 @@ class Leader:
             if left > 0:
                 self._ask_at = now + left
                 return
-        term = await self._store.lead(ROLE, self.identity, self._lease)
+        term = await self._store.leadership.lead(ROLE, self.identity, self._lease)
         if not term:
             return self._lose()
         self._ask_at, self._trusted_until = now + self._lease / 2, now + self._lease * TRUSTED
@@ -86,7 +87,7 @@ class Leader:
             self._telemetry.emit(LeadTaken(self.identity, term))
 
     async def _left_of_another(self) -> float:
-        found = await self._store.leader(ROLE)
+        found = await self._store.leadership.current(ROLE)
         return 0.0 if found is None or found.identity == self.identity else found.lease_left
 
     def _lose(self) -> None:

@@ -3,16 +3,16 @@
 import time
 from collections.abc import Callable
 
-from fairlead.core.controls import Controls
-from fairlead.core.estimates import Estimates
-from fairlead.core.gates import why_closed
-from fairlead.core.health import breakers_of
-from fairlead.core.ledger import Backlog, settle
-from fairlead.core.model import Lane
-from fairlead.core.pools import Pools
-from fairlead.core.tenancy import Tenants
-from fairlead.ports.shares import LaneDepth
-from fairlead.ports.store import Store
+from fairlead.core.fairness.estimates import Estimates
+from fairlead.core.fairness.ledger import Backlog, settle
+from fairlead.core.fairness.tenancy import Tenants
+from fairlead.core.jobs.model import Lane
+from fairlead.core.jobs.pools import Pools
+from fairlead.core.protection.controls import Controls
+from fairlead.core.protection.gates import why_closed
+from fairlead.core.protection.run_counts import breakers_of
+from fairlead.records.shares import LaneDepth
+from fairlead.records.store import Store
 
 INTERVAL = 10.0
 MOST_COUNTED = 100_000  # jobs of a lane
@@ -38,22 +38,22 @@ class LedgerKeeper:
 
     async def run_once(self) -> float:
         """Settle one period; returns the seconds until the next one."""
-        changed = await self._store.controls(self._controls.version)
+        changed = await self._store.controls.read(self._controls.version)
         self._controls.follow(changed.controls)
         self._now = changed.now
         waiting = await self._backlogs()
-        found, minute = await self._store.unsettled_ledger(UNSETTLED_FOR)
+        found, minute = await self._store.shares.unsettled_ledger(UNSETTLED_FOR)
         names = {item.tenant for item in found} | {tenant for _, tenant in waiting}
         known = {name: self._tenants.get(name) for name in names}
-        await self._store.settle_ledger(settle(found, self._before, waiting, minute, known))
+        await self._store.shares.settle_ledger(settle(found, self._before, waiting, minute, known))
         self._before = waiting
         await self._prune()
         return INTERVAL
 
     async def _backlogs(self) -> Backlogs:
-        depths = await self._store.lane_depths(MOST_COUNTED)
+        depths = await self._store.shares.lane_depths(MOST_COUNTED)
         estimates = Estimates(Pools(self._controls).get)
-        for count in await self._store.run_counts(MEASURED_FOR) if depths else []:
+        for count in await self._store.shares.run_times(MEASURED_FOR) if depths else []:
             estimates.learn(count.type, count.runs, count.seconds)
         return backlogs_of(depths, estimates, self._is_closed)
 
@@ -64,7 +64,7 @@ class LedgerKeeper:
     async def _prune(self) -> None:
         if time.monotonic() - self._pruned_at > PRUNE_EVERY:
             self._pruned_at = time.monotonic()
-            await self._store.prune_shares(self._keep)
+            await self._store.shares.prune(self._keep)
 
 
 def backlogs_of(

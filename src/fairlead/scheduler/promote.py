@@ -8,9 +8,9 @@ a million places behind), and each gets its part of what may be promoted; see co
 import time
 from collections.abc import Callable, Mapping, Sequence
 
-from fairlead.core.model import Quota
-from fairlead.core.promotion import Bucket, Due, DueLane, share_out, spend, tokens
-from fairlead.ports.store import Store
+from fairlead.core.jobs.model import Quota
+from fairlead.core.schedule.promotion import Bucket, Due, DueLane, share_out, spend, tokens
+from fairlead.records.store import Store
 from fairlead.telemetry.events import PromoterBehind, PromoterCaughtUp, Telemetry
 
 BATCH = 1000
@@ -74,17 +74,17 @@ class Promoter:
 
     async def run_once(self) -> float:
         """Promote one batch; returns the seconds until the next look: when a job is due, or may be promoted."""
-        due = await self._store.due(BATCH)
+        due = await self._store.promotion.due(BATCH)
         self._note_age(due.overdue or 0.0)
         if not due.lanes:
             return LONGEST_SLEEP if due.next_due is None else min(due.next_due, LONGEST_SLEEP)
         quotas, all_fit = await self._share_out(due)
         if not quotas:
             return PACE
-        promoted = await self._store.promote(sum(quota.most for quota in quotas), None if all_fit else quotas)
+        promoted = await self._store.promotion.promote(sum(quota.most for quota in quotas), None if all_fit else quotas)
         self._budget.spend(promoted.tenants, self._clock())
         if promoted.pools:
-            await self._store.wake(promoted.pools)
+            await self._store.jobs.wake(promoted.pools)
         return 0.0 if promoted.moved and (all_fit or promoted.moved >= BATCH) else PACE
 
     async def _share_out(self, due: Due) -> tuple[list[Quota], bool]:
@@ -98,7 +98,7 @@ class Promoter:
     async def _all_due_lanes(self) -> Sequence[DueLane]:
         began = self._clock()
         if not self._crowd or began >= self._look_at:
-            self._crowd = await self._store.due_lanes()
+            self._crowd = await self._store.promotion.due_lanes()
             ended = self._clock()
             self._look_at = ended + (ended - began) * FRESH
         return self._crowd

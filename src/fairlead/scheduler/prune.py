@@ -2,7 +2,7 @@
 
 import time
 
-from fairlead.ports.store import Store
+from fairlead.records.store import Store
 
 BATCH = 5000
 INTERVAL = 60.0
@@ -22,12 +22,12 @@ class Pruner:
 
     async def run_once(self) -> float:
         """Remove one batch; returns the seconds until the next one."""
-        types = await self._store.job_types()
+        types = await self._store.types.all()
         kept = {
             item.name: float(item.settings["retention"]) for item in types if item.settings.get("retention") is not None
         }
-        removed = await self._store.prune(kept, self._retention, BATCH)
-        await self._store.prune_deliveries(self._retention, BATCH)
+        removed = await self._store.jobs.prune(kept, self._retention, BATCH)
+        await self._store.callbacks.prune_deliveries(self._retention, BATCH)
         await self._prune_limits(max([self._retention, *kept.values()]))
         return 1.0 if removed >= BATCH else INTERVAL
 
@@ -35,5 +35,5 @@ class Pruner:
         """Lanes with keys are looked through now and then, since that reads all live jobs."""
         now = time.monotonic()
         if now >= self._limits_at:
-            await self._store.prune_limits(longest + GRACE, BATCH)
+            await self._store.limits.prune(longest + GRACE, BATCH)
             self._limits_at = now + LIMITS_INTERVAL

@@ -3,12 +3,13 @@
 from collections.abc import Mapping, Sequence
 from random import Random
 
-from fairlead.control.submit import policies_of
-from fairlead.core.failure import Policies
-from fairlead.core.model import Ending, Held, Outcome
-from fairlead.core.settle import settle
-from fairlead.core.states import State
-from fairlead.ports.store import LIMITS_HINT, Store
+from fairlead.core.jobs.failure import Policies
+from fairlead.core.jobs.model import Ending, Held, Outcome
+from fairlead.core.jobs.settle import settle
+from fairlead.core.jobs.states import State
+from fairlead.operate.submit import policies_of
+from fairlead.ports.jobs import LIMITS_HINT
+from fairlead.records.store import Store
 from fairlead.scheduler.crashes import Crashes
 from fairlead.telemetry.events import JobsRecovered, Telemetry
 
@@ -30,7 +31,7 @@ class Recoverer:
 
     async def run_once(self) -> float:
         """Settle one batch of lost jobs; returns the seconds until the next look."""
-        lost = await self._store.lost(BATCH)
+        lost = await self._store.reader.lost(BATCH)
         if lost:
             await self._recover(lost)
         await self._crashes.tell()
@@ -39,15 +40,15 @@ class Recoverer:
     async def _recover(self, lost: Sequence[Held]) -> None:
         policies = await self._policies(lost)
         settlements = [settle(job, Outcome(Ending.LOST), policies[job.lane.type], self._random) for job in lost]
-        settled = await self._store.settle(settlements, expired_only=True)
+        settled = await self._store.jobs.settle(settlements, expired_only=True)
         accepted = [item for item in settlements if item.id in settled]
         if accepted:
             dead = sum(item.state is State.DEAD for item in accepted)
             self._telemetry.emit(JobsRecovered(len(accepted), dead))
             self._crashes.note(job for job in lost if job.id in settled)
-            await self._store.wake({LIMITS_HINT, *(job.lane.pool for job in lost)})
+            await self._store.jobs.wake({LIMITS_HINT, *(job.lane.pool for job in lost)})
 
     async def _policies(self, lost: Sequence[Held]) -> Mapping[str, Policies]:
         """How often jobs of each type may lose their workers, as the types declare."""
-        types = {job_type.name: job_type for job_type in await self._store.job_types()}
+        types = {job_type.name: job_type for job_type in await self._store.types.all()}
         return {name: policies_of(types[name]) if name in types else USUAL for name in {job.lane.type for job in lost}}

@@ -4,11 +4,11 @@ import asyncio
 from collections.abc import Sequence
 from functools import partial
 
-from fairlead.core.ids import make_ids
-from fairlead.core.recur import plan, postponed
-from fairlead.core.schedule import DueSchedule, Fire, FireOutcome, FirePlan
+from fairlead.core.jobs.ids import make_ids
+from fairlead.core.schedule.fires import plan, postponed
+from fairlead.core.schedule.schedules import DueSchedule, Fire, FireOutcome, FirePlan
 from fairlead.errors import ConfigError
-from fairlead.ports.store import Store
+from fairlead.records.store import Store
 from fairlead.telemetry.events import (
     Event,
     ScheduleFired,
@@ -34,9 +34,9 @@ class Recurrer:
 
     async def run_once(self) -> float:
         """Make what is due of one batch of schedules; returns the seconds until the next fire."""
-        due = await self._store.due_schedules(BATCH)
+        due = await self._store.schedules.due(BATCH)
         applied = await self._fire(due)
-        following = await self._store.next_fire()
+        following = await self._store.schedules.next_fire()
         if following is None:
             return LONGEST_SLEEP
         if following <= 0:
@@ -47,7 +47,7 @@ class Recurrer:
         if not due:
             return set()
         plans, unreadable = await asyncio.to_thread(plan_all, due)
-        applied = await self._store.fire_schedules(list(plans.values()))
+        applied = await self._store.schedules.fire(list(plans.values()))
         done = [(item, fire) for item in due if item.schedule.name in applied
                 for fire in plans[item.schedule.name].fires]  # fmt: skip
         for item, fire in done:
@@ -56,7 +56,7 @@ class Recurrer:
             self._telemetry.emit(ServiceFailed(self.name, f"schedule {name!r} cannot be read: {why}"))
         pools = {fire.job.lane.pool for _, fire in done if fire.job is not None}
         if pools:
-            await self._store.wake(pools)
+            await self._store.jobs.wake(pools)
         return applied
 
 

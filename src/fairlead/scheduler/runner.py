@@ -7,7 +7,7 @@ import random
 from typing import Protocol
 
 from fairlead.errors import FairleadError, StoreError
-from fairlead.ports.store import Store
+from fairlead.records.store import Store
 from fairlead.scheduler.leader import Leader
 from fairlead.telemetry.events import ServiceFailed, Telemetry
 from fairlead.worker.trouble import Trouble

@@ -9,8 +9,8 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from fairlead.core.model import WorkerRecord
-from fairlead.ports.store import Store
+from fairlead.core.jobs.model import WorkerRecord
+from fairlead.records.store import Store
 
 INTERVAL = 5.0
 COST_SHARE = 0.02
@@ -33,19 +33,19 @@ class Watcher:
         """Take one sample; returns the seconds until the next one."""
         began = self._clock()
         sample = await self._sample()
-        await self._store.add_sample(json.dumps(sample, separators=(",", ":")), KEPT)
+        await self._store.samples.add(json.dumps(sample, separators=(",", ":")), KEPT)
         return max(INTERVAL, (self._clock() - began) / COST_SHARE)
 
     async def _sample(self) -> dict[str, Any]:
-        counts = await self._store.count_jobs()
-        now = (await self._store.controls()).now
+        counts = await self._store.reader.count_jobs()
+        now = (await self._store.controls.read()).now
         pools: dict[str, dict[str, Any]] = {}
         for (pool, state), count in counts.items():
             pools.setdefault(pool, {"oldest": None})[state] = count
-        for active in await self._store.active_lanes():
+        for active in await self._store.reader.active_lanes():
             own = pools.setdefault(active.lane.pool, {"oldest": None})
             own["oldest"] = round(max(own["oldest"] or 0.0, now - active.since), 3)
-        ended = self._ended(await self._store.workers())
+        ended = self._ended(await self._store.workers.all())
         seconds, self._last = (0.0 if self._last is None else now - self._last), now
         return {"pools": pools, "ended": ended, "seconds": round(seconds, 3)}
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from random import Random
 
-from fairlead.core.tenancy import Tenant
+from fairlead.core.fairness.tenancy import Tenant
 from fairlead.sim.agenda import Agenda
 from fairlead.sim.arrivals import Arrival, arrivals
 from fairlead.sim.durations import Sampler, sampler

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from fairlead.core.entitlement import jain
+from fairlead.core.fairness.entitlement import jain
 from fairlead.sim.alone import alone_waits
 from fairlead.sim.engine import Engine
 from fairlead.sim.ledger import Ledger

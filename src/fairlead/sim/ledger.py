@@ -7,7 +7,7 @@ are nobody's loss; `busy` tells them.
 
 from collections.abc import Mapping, Sequence
 
-from fairlead.core.entitlement import entitled
+from fairlead.core.fairness.entitlement import entitled
 from fairlead.sim.meter import Meter
 from fairlead.sim.yard import Queue
 

@@ -2,7 +2,7 @@
 
 from array import array
 
-from fairlead.core.tenancy import Tenant
+from fairlead.core.fairness.tenancy import Tenant
 
 
 class Meter:

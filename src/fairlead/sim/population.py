@@ -6,8 +6,8 @@ from itertools import accumulate
 from random import Random
 from typing import NamedTuple
 
-from fairlead.core.model import Lane
-from fairlead.core.tenancy import Tenant
+from fairlead.core.fairness.tenancy import Tenant
+from fairlead.core.jobs.model import Lane
 from fairlead.sim.scenario import Scenario, TenantPlan
 
 

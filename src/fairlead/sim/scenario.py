@@ -7,9 +7,9 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 
 from fairlead.core.durations import seconds
-from fairlead.core.model import Priority
+from fairlead.core.fairness.tenancy import DEFAULT_TIER, LEAST_WEIGHT, MOST_GUARANTEED, MOST_WEIGHT
+from fairlead.core.jobs.model import Priority
 from fairlead.core.names import check_name
-from fairlead.core.tenancy import DEFAULT_TIER, LEAST_WEIGHT, MOST_GUARANTEED, MOST_WEIGHT
 from fairlead.errors import ConfigError
 
 SPANS = {"s": 1.0, "min": 60.0, "h": 3600.0, "day": 86400.0}

@@ -1,6 +1,6 @@
 """A worker in virtual time: its own view of the lanes, its own idea of whose turn it is, its own estimates.
 
-It runs the same FairQueue, Tally and Estimates as a real one. It looks at the lanes every `view` seconds, and in
+It runs the same FairQueue, SlotUsage and Estimates as a real one. It looks at the lanes every `view` seconds, and in
 between hears of lanes that got their first job. Every `tell` seconds it settles what its jobs really took, tells the
 store what it charged, and hears what the others told; until then each decides by what it knew before. Where it has
 begun long jobs it tells so at once, up to ten times as often. After a slot became free it claims within
@@ -10,12 +10,12 @@ begun long jobs it tells so at once, up to ten times as often. After a slot beca
 from collections.abc import Callable
 from random import Random
 
-from fairlead.core.estimates import Estimates
-from fairlead.core.fairshare import FairQueue, Grant
-from fairlead.core.model import ActiveLane
-from fairlead.core.pools import Pool
-from fairlead.core.tally import Tally
-from fairlead.core.tenancy import Tenant
+from fairlead.core.fairness.estimates import Estimates
+from fairlead.core.fairness.queue import FairQueue, Grant
+from fairlead.core.fairness.tenancy import Tenant
+from fairlead.core.fairness.usage import SlotUsage
+from fairlead.core.jobs.model import ActiveLane
+from fairlead.core.jobs.pools import Pool
 from fairlead.sim.agenda import Agenda
 from fairlead.sim.scenario import PoolPlan
 from fairlead.sim.yard import EndlessQueue, Queue, Yard
@@ -47,7 +47,7 @@ class Worker:
         self.queue.differ(name)
         pool = Pool(yard.pool, estimate=plan.estimate)
         self.estimates = Estimates(lambda name: pool)
-        self.tally = Tally(self.estimates)
+        self.tally = SlotUsage(self.estimates)
         self._running: dict[int, tuple[Queue, float]] = {}
         self._started = 0
         self._plan = plan

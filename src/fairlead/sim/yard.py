@@ -3,8 +3,8 @@
 from collections import deque
 from collections.abc import Iterable, Iterator
 
-from fairlead.core.fairshare import Balance, Charge
-from fairlead.core.model import ActiveLane, Lane
+from fairlead.core.fairness.queue import Balance, Charge
+from fairlead.core.jobs.model import ActiveLane, Lane
 from fairlead.sim.durations import Sampler
 from fairlead.sim.meter import Meter
 

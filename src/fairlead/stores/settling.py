@@ -3,8 +3,10 @@
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from fairlead.core.model import JobRecord, Lease, Settlement
-from fairlead.core.states import FINAL, RUNNING, SUCCEEDED
+from fairlead.core.jobs.model import Lease, Settlement
+from fairlead.core.jobs.states import FINAL, RUNNING, SUCCEEDED
+from fairlead.ports.database import Rows
+from fairlead.records.rows import job_of
 
 
 def split_succeeded(settlements: Iterable[Settlement]) -> tuple[dict[Lease, list[Settlement]], list[Settlement]]:
@@ -52,8 +54,9 @@ def unanswered_successes(settlements: Sequence[Settlement], settled: set[str]) -
     return {item.id: item for item in settlements if item.state is SUCCEEDED and item.id not in settled}
 
 
-def succeeded_before(records: Iterable[JobRecord], asked: dict[str, Settlement]) -> set[str]:
-    """The jobs that have succeeded under the very hold that was asked about."""
+def succeeded_before(found: Rows, asked: dict[str, Settlement]) -> set[str]:
+    """The jobs, of what read_many found, that have succeeded under the very hold that was asked about."""
+    records = map(job_of, found)
     return {
         job.id
         for job in records

@@ -14,15 +14,15 @@ from typing import Any, NamedTuple, TypeVar
 
 from pydantic_core import to_json
 
-from fairlead.core.admission import with_shed
-from fairlead.core.model import Enqueued, Lane, NewJob
+from fairlead.core.jobs.model import Enqueued, Lane, NewJob
+from fairlead.core.protection.backpressure import with_shed
 from fairlead.errors import ConfigError, StoreUnavailable
 from fairlead.ports.database import Rows, Run, RunEach, Script, Settle, Statement
-from fairlead.ports.limits import Door
-from fairlead.stores.admission import backlog_of
-from fairlead.stores.controls import changed_of
-from fairlead.stores.enqueue import enqueue_script, key_is_held
-from fairlead.stores.lanes import ensure_lanes
+from fairlead.ports.jobs import Door
+from fairlead.records.backpressure import backlog_of
+from fairlead.records.controls import changed_of
+from fairlead.records.enqueue import enqueue_script, key_is_held
+from fairlead.records.lanes import ensure_lanes
 
 SHARD = 0
 KEY_PATIENCE = "5s"  # that a transaction waits for another one with the same key

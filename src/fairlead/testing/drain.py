@@ -13,10 +13,10 @@ from collections.abc import AsyncIterator
 from concurrent.futures import ThreadPoolExecutor
 
 from fairlead.app import App
-from fairlead.control.audit import Operator, whoami
-from fairlead.control.schedules import declare
-from fairlead.core.model import Claim, Settlement
-from fairlead.ports.store import Store
+from fairlead.core.jobs.model import Claim, Settlement
+from fairlead.operate.audit import Operator, whoami
+from fairlead.operate.schedules import declare
+from fairlead.records.store import Store
 from fairlead.scheduler.expire import Expirer
 from fairlead.scheduler.recur import Recurrer
 from fairlead.worker.breakers import Breakers
@@ -116,7 +116,7 @@ async def _make_ready(app: App, store: Store) -> None:
     expirer = Expirer(store, app.telemetry)
     while await expirer.run_once() == 0.0:
         pass
-    while (await store.promote(1000)).moved:
+    while (await store.promotion.promote(1000)).moved:
         pass
 
 

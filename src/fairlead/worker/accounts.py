@@ -19,16 +19,16 @@ import time
 from collections.abc import Awaitable, Callable, Iterable
 from uuid import uuid4
 
-from fairlead.core.fairshare import FairQueue
+from fairlead.core.fairness.ledger import Delivery
+from fairlead.core.fairness.queue import FairQueue
+from fairlead.core.fairness.run_times import RunCount
+from fairlead.core.fairness.share import Balance, Charge
+from fairlead.core.fairness.usage import SlotUsage
 from fairlead.core.flush import Flush
-from fairlead.core.ledger import Delivery
-from fairlead.core.model import Lane
-from fairlead.core.runtimes import RunCount
-from fairlead.core.share import Balance, Charge
-from fairlead.core.tally import Tally
-from fairlead.core.waits import WaitCount
+from fairlead.core.insight.wait_times import WaitCount
+from fairlead.core.jobs.model import Lane
 from fairlead.errors import StoreError
-from fairlead.ports.store import Store
+from fairlead.records.store import Store
 
 SETTLE_EVERY = 0.25
 EXCHANGE_EVERY = 0.5
@@ -49,7 +49,7 @@ class Accounts:
         self,
         store: Store,
         queue: FairQueue,
-        tally: Tally,
+        tally: SlotUsage,
         pools: frozenset[str],
         running: Callable[[], Iterable[tuple[Lane, float]]],
         is_reserved: bool = False,
@@ -97,7 +97,7 @@ class Accounts:
 
     async def _learn(self) -> None:
         """Begin with what others have measured, and where they are."""
-        for count in await self._store.run_counts(LEARN_FROM):
+        for count in await self._store.shares.run_times(LEARN_FROM):
             self._tally.estimates.learn(count.type, count.runs, count.seconds)
         await self._exchange(always=True)
 
@@ -115,7 +115,7 @@ class Accounts:
         if self._is_reserved or not (self._untold or self._queue or always):
             self._untold = []
             return
-        answer = await self._store.exchange_shares(self._untold, self._heard, self._exchanges)
+        answer = await self._store.shares.exchange(self._untold, self._heard, self._exchanges)
         self._untold, self._exchanges = [], self._exchanges.next()
         self._heard = answer.now - OVERLAP
         balances = {balance for balance in answer.balances if balance.pool in self._pools}
@@ -134,7 +134,7 @@ class Accounts:
 
     async def _tell_usage(self, usage: Usage) -> None:
         self._unrecorded = usage
-        await self._store.record_usage(*usage, flush=self._records)
+        await self._store.shares.record_usage(*usage, flush=self._records)
         self._unrecorded, self._records = None, self._records.next()
 
     def _take_usage(self) -> Usage:

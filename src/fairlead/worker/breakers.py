@@ -7,7 +7,9 @@ opens, half-opens or closes a breaker says so; the others learn of it with their
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
-from fairlead.core.breaker import (
+from fairlead.core.durations import seconds
+from fairlead.core.jobs.model import ActiveLane, Claim, Lane
+from fairlead.core.protection.breaker import (
     BREAKER,
     Phase,
     Tripped,
@@ -18,10 +20,9 @@ from fairlead.core.breaker import (
     permit,
     tripped,
 )
-from fairlead.core.controls import ABSENT, Change, Control
-from fairlead.core.durations import seconds
-from fairlead.core.model import ActiveLane, Claim, Lane
-from fairlead.ports.store import CONTROLS_HINT, Store
+from fairlead.core.protection.controls import ABSENT, Change, Control
+from fairlead.ports.jobs import CONTROLS_HINT
+from fairlead.records.store import Store
 from fairlead.telemetry.events import (
     BreakerClosed,
     BreakerHalfOpen,
@@ -139,16 +140,16 @@ class Breakers:
     async def _apply(self, changes: Sequence[Change]) -> list[Control]:
         """Write; what was overtaken is read again, and what was changed is told."""
         before = self._known()
-        made = await self._store.change_controls(changes)
+        made = await self._store.controls.change(changes)
         events = [_event(control, before.get(control.name)) for control in made]
         turned = [event for event in events if event is not None]
         for event in turned:
             self._telemetry.emit(event)
         reset = [event.breaker for event in turned if isinstance(event, BreakerOpened | BreakerClosed)]
         if reset:
-            await self._store.forget_runs(reset)
+            await self._store.run_counts.forget(reset)
         if turned:
-            await self._store.wake([CONTROLS_HINT])
+            await self._store.jobs.wake([CONTROLS_HINT])
         await self._view.refresh()
         return made
 

@@ -4,12 +4,12 @@ import time
 from collections import Counter
 from collections.abc import Iterator
 
-from fairlead.core.budget import KIND, RetryBudget, allowed, stretch
 from fairlead.core.durations import seconds
-from fairlead.core.failure import Curb
-from fairlead.core.health import BUCKETS, TENANT, Count, Sums, subject
-from fairlead.core.model import Settlement
-from fairlead.core.settle import Relief
+from fairlead.core.jobs.failure import Curb
+from fairlead.core.jobs.model import Settlement
+from fairlead.core.jobs.settle import Relief
+from fairlead.core.protection.retry_budget import KIND, RetryBudget, allowed, stretch
+from fairlead.core.protection.run_counts import BUCKETS, TENANT, Count, Sums, subject
 from fairlead.core.stored import restored
 from fairlead.telemetry.events import RetriesDelayed, RetriesRefused, Telemetry
 from fairlead.worker.controls import ControlView

@@ -9,17 +9,17 @@ import time
 from typing import TYPE_CHECKING
 
 from fairlead.config import Settings
-from fairlead.control.callbacks import disable_gone
-from fairlead.core.breaker import Breaker
-from fairlead.core.callback import POOL, TYPE, VERSION, Delivered, Endpoint, Reply, judge
-from fairlead.core.failure import FailureClass
-from fairlead.core.quarantine import Quarantine
-from fairlead.core.retry import Retry
-from fairlead.core.webhook import signed_headers
+from fairlead.core.jobs.failure import FailureClass
+from fairlead.core.jobs.retry import Retry
+from fairlead.core.protection.breaker import Breaker
+from fairlead.core.protection.quarantine import Quarantine
+from fairlead.core.web.callbacks import POOL, TYPE, VERSION, Delivered, Endpoint, Reply, judge
+from fairlead.core.web.signatures import signed_headers
 from fairlead.errors import CallbackFailed, DeadLetter, Discard, EgressRefused, StoreError
 from fairlead.handlers.context import Context
 from fairlead.handlers.spec import HandlerSpec, Registry, declare
-from fairlead.ports.store import Store
+from fairlead.operate.callbacks import disable_gone
+from fairlead.records.store import Store
 
 if TYPE_CHECKING:
     from fairlead.worker.egress import Answer, Sender
@@ -90,7 +90,7 @@ class Deliverer:
         return answer.status
 
     async def _endpoint(self, owner: str, name: str) -> Endpoint:
-        found = await self._store.read_callbacks([(owner, name)])
+        found = await self._store.callbacks.read([(owner, name)])
         if not found:
             raise Discard(f"the callback endpoint {name} was removed")
         if not found[0].enabled:
@@ -105,7 +105,7 @@ class Deliverer:
     async def _log(self, endpoint: Endpoint, tried: Delivered) -> None:
         """The log is for people; where it cannot be written, the delivery counts all the same."""
         with contextlib.suppress(StoreError):
-            await self._store.log_delivery(endpoint, tried)
+            await self._store.callbacks.log_delivery(endpoint, tried)
 
     async def _follow(self, endpoint: Endpoint, answer: "Answer") -> None:
         refusal = _refusal(answer)

@@ -7,7 +7,7 @@ import asyncio
 import contextlib
 
 from fairlead.errors import StoreError
-from fairlead.ports.store import Store
+from fairlead.records.store import Store
 from fairlead.worker.slots import Slots
 
 LOOK_EVERY = 3.0
@@ -39,4 +39,4 @@ class CancelWatch:
     async def look(self) -> None:
         """Ask what is wanted of the jobs in this worker's hands."""
         if self._slots.taken:
-            self._slots.cancel(await self._store.cancel_requests(self._owner))
+            self._slots.cancel(await self._store.changes.cancel_requests(self._owner))

@@ -25,17 +25,17 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from fairlead.core.alike import only_lane
-from fairlead.core.estimates import Estimates
-from fairlead.core.fairshare import FairQueue, Grant, out_of_turn
-from fairlead.core.gates import has_gates, limiting, why_closed
-from fairlead.core.limits import LIMIT
-from fairlead.core.model import ActiveLane, Claim, Lane, Lease, Quota
-from fairlead.core.pools import Pools
-from fairlead.core.tally import Tally
-from fairlead.core.tenancy import Tenants
+from fairlead.core.fairness.estimates import Estimates
+from fairlead.core.fairness.queue import FairQueue, Grant, out_of_turn
+from fairlead.core.fairness.tenancy import Tenants
+from fairlead.core.fairness.usage import SlotUsage
+from fairlead.core.jobs.model import ActiveLane, Claim, Lane, Lease, Quota
+from fairlead.core.jobs.pools import Pools
+from fairlead.core.protection.gates import has_gates, limiting, why_closed
+from fairlead.core.protection.limits import LIMIT
 from fairlead.errors import StoreError
 from fairlead.handlers.spec import HandlerSpec
-from fairlead.ports.store import Store
+from fairlead.records.store import Store
 from fairlead.telemetry.events import Telemetry
 from fairlead.worker.breakers import Breakers, Permit, spread
 from fairlead.worker.controls import ControlView
@@ -99,7 +99,7 @@ class Claimer:
         self._unaccounted: tuple[list[Grant], list[Claim]] = ([], [])
         self._pool_settings = Pools(self.controls)
         self.queue = FairQueue(Tenants(self.controls).get)
-        self.tally = Tally(Estimates(self._pool_settings.get))
+        self.tally = SlotUsage(Estimates(self._pool_settings.get))
         self.on_long_jobs: Callable[[], None] = lambda: None
         self.is_held_back = False  # there is work that waits for room in its pool, not for a slot
 
@@ -193,7 +193,7 @@ class Claimer:
         self._hinted = False
         self._recent.looked()
         began = time.monotonic()
-        found = await self._store.active_lanes()
+        found = await self._store.reader.active_lanes()
         ours = [active for active in found if self._is_ours(active.lane)]
         if ours:
             await self._control_view.refresh()
@@ -214,7 +214,7 @@ class Claimer:
         began = time.monotonic()
         await self._control_view.refresh(CONTROLS_FRESH)
         known = {active.lane.id for active in self.queue.lanes()} | self._left_out | self.gate.aside.keys()
-        for active in await self._store.active_lanes(known):
+        for active in await self._store.reader.active_lanes(known):
             self._place(active)
         self._look_back = LATE
         self._glanced_at = time.monotonic()
@@ -326,7 +326,7 @@ class Claimer:
     async def _claim_plain(self, quotas: list[Quota]) -> list[Claim]:
         lease = self._new_lease()
         with self._strays.doubting(lease):
-            return await self._store.claim(quotas, lease)
+            return await self._store.jobs.claim(quotas, lease)
 
     def _new_lease(self) -> Lease:
         return Lease(self._owner, str(uuid.uuid4()))
@@ -340,7 +340,7 @@ class Claimer:
         lease = self._new_lease()
         try:
             with self._strays.doubting(lease):
-                answer = await self._store.claim_limited(wanted, self.gate.rules, lease)
+                answer = await self._store.limits.claim(wanted, self.gate.rules, lease)
         except StoreError:
             if not claims:
                 raise

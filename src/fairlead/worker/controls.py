@@ -5,9 +5,9 @@ import contextlib
 import time
 from collections.abc import Callable
 
-from fairlead.core.controls import Controls
+from fairlead.core.protection.controls import Controls
 from fairlead.errors import StoreError
-from fairlead.ports.store import Store
+from fairlead.records.store import Store
 
 EVERY = 15.0  # seconds; whoever changes something gives a hint, which may get lost
 
@@ -50,7 +50,7 @@ class ControlView:
             return
         self._read_at = began
         try:
-            changed = await self._store.controls(self.known.version)
+            changed = await self._store.controls.read(self.known.version)
         except BaseException:
             self._read_at = 0.0
             raise

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import httpcore2
 
-from fairlead.core.egress import USUAL_PORTS, EgressRules, Target, pinned, target_of
+from fairlead.core.web.egress import USUAL_PORTS, EgressRules, Target, pinned, target_of
 from fairlead.errors import CallbackFailed
 from fairlead.version import __version__
 

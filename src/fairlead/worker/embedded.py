@@ -6,7 +6,8 @@ from collections.abc import AsyncIterator
 
 from fairlead.config import Settings
 from fairlead.handlers.spec import Registry
-from fairlead.ports.store import LeaseBook, Store
+from fairlead.ports.jobs import LeaseBook
+from fairlead.records.store import Store
 from fairlead.scheduler.host import hosted_services
 from fairlead.telemetry.events import Telemetry
 from fairlead.worker.lease import KeeperThread

@@ -4,9 +4,8 @@ import errno
 import traceback
 
 from fairlead.core.durations import seconds
-from fairlead.core.failure import FailureClass, classify
-from fairlead.core.fingerprint import fingerprint
-from fairlead.core.model import Ending, ErrorInfo, Outcome
+from fairlead.core.jobs.failure import FailureClass, classify, fingerprint
+from fairlead.core.jobs.model import Ending, ErrorInfo, Outcome
 from fairlead.errors import DeadLetter, Discard, JobCancelled, RetryLater, Snooze
 from fairlead.handlers.spec import HandlerSpec
 from fairlead.worker.answers import retry_after_of, status_of

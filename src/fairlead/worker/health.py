@@ -14,20 +14,31 @@ from collections.abc import Callable, Iterator, Sequence
 from operator import itemgetter
 from uuid import uuid4
 
-from fairlead.core import quarantine
-from fairlead.core.breaker import BREAKER, opened, why_open
-from fairlead.core.controls import ABSENT, Change
 from fairlead.core.durations import seconds
-from fairlead.core.failure import Curb, FailureClass
 from fairlead.core.flush import Flush
-from fairlead.core.gates import limiting
-from fairlead.core.health import DEPENDENCY, QUARANTINE, TENANT, TYPE, Count, Counted, Sums, blamed, subject
-from fairlead.core.model import Claim, Ending, Lane, Outcome, Settlement
-from fairlead.core.settle import Relief
-from fairlead.core.states import State
+from fairlead.core.jobs.failure import Curb, FailureClass
+from fairlead.core.jobs.model import Claim, Ending, Lane, Outcome, Settlement
+from fairlead.core.jobs.settle import Relief
+from fairlead.core.jobs.states import State
+from fairlead.core.protection import quarantine
+from fairlead.core.protection.breaker import BREAKER, opened, why_open
+from fairlead.core.protection.controls import ABSENT, Change
+from fairlead.core.protection.gates import limiting
+from fairlead.core.protection.run_counts import (
+    DEPENDENCY,
+    QUARANTINE,
+    TENANT,
+    TYPE,
+    Count,
+    Counted,
+    Sums,
+    blamed,
+    subject,
+)
 from fairlead.errors import StoreError
 from fairlead.handlers.spec import Registry
-from fairlead.ports.store import CONTROLS_HINT, HEALTH_HINT, Store
+from fairlead.ports.jobs import CONTROLS_HINT, HEALTH_HINT
+from fairlead.records.store import Store
 from fairlead.telemetry.events import Telemetry, TypeQuarantined
 from fairlead.worker.breakers import Breakers
 from fairlead.worker.budgets import Budgets
@@ -80,7 +91,7 @@ class Health:
     async def begin(self) -> None:
         """Learn what all others know, before the first run ends."""
         await self._view.refresh()
-        counted = await self._store.health_counts()
+        counted = await self._store.run_counts.read()
         self._troubled = frozenset(counted.sums)
         for name, sums in counted.sums.items():
             scope, _, tenant = name.partition(":")
@@ -154,7 +165,7 @@ class Health:
         counts = self._unsent or self._collect()
         if counts:
             self._unsent = counts
-            counted = await self._store.count_runs(counts, self._counting)
+            counted = await self._store.run_counts.count(counts, self._counting)
             self._unsent, self._counting = [], self._counting.next()
             await self._announce(counts)
             await self._decide(counted)
@@ -164,7 +175,7 @@ class Health:
 
     async def _judge_suspects(self) -> None:
         """Nothing of them is claimed, so nobody adds to their counts any more: these are asked for."""
-        counted = await self._store.health_counts()
+        counted = await self._store.run_counts.read()
         judged = {name for name in self.suspects if counted.sums.get(name, DECIDED).counted_for >= SETTLED}
         for name in judged & counted.sums.keys():
             await self._consider_opening(name, counted.sums[name], counted.now)
@@ -189,7 +200,7 @@ class Health:
         concerned = self._tally.good or len(self._tally.types) or self._troubled
         if concerned and now - self._surveyed_at > SURVEY:
             self._surveyed_at = now
-            self._troubled = frozenset((await self._store.health_counts()).sums)
+            self._troubled = frozenset((await self._store.run_counts.read()).sums)
             self._budgets.forget_all_but(self._troubled)
         if now - self._aged_at > GENERATION:
             self._aged_at = now
@@ -233,7 +244,7 @@ class Health:
         failing = {count.subject for count in counts if count.bad} - self._troubled
         if failing:
             self._troubled |= failing
-            await self._store.wake([HEALTH_HINT])
+            await self._store.jobs.wake([HEALTH_HINT])
 
     async def _decide(self, counted: Counted) -> None:
         for name, sums in counted.sums.items():
@@ -258,8 +269,8 @@ class Health:
             return
         policy = self._registry[type_].quarantine
         change = Change(quarantine.KIND, type_, quarantine.entry(why, None, policy.attempts), ABSENT)
-        if await self._store.change_controls([change]):
+        if await self._store.controls.change([change]):
             self._telemetry.emit(TypeQuarantined(type_, why, ADVICE.format(type_)))
-            await self._store.forget_runs([subject(QUARANTINE, type_)])
-            await self._store.wake([CONTROLS_HINT])
+            await self._store.run_counts.forget([subject(QUARANTINE, type_)])
+            await self._store.jobs.wake([CONTROLS_HINT])
         await self._view.refresh()

@@ -17,7 +17,7 @@ import time
 from collections.abc import Callable
 
 from fairlead.errors import StoreError
-from fairlead.ports.store import LeaseBook
+from fairlead.ports.jobs import LeaseBook
 
 BEATS = 3  # renewals that fit into a lease, at least
 MARGIN = 0.1  # the share of the lease that is given up for safety

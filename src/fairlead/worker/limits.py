@@ -9,11 +9,11 @@ here only saves questions.
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from fairlead.core.controls import Controls
-from fairlead.core.limits import Rules, Wanted
-from fairlead.core.model import ActiveLane, Claim, Lane, Quota, Settlement
+from fairlead.core.jobs.model import ActiveLane, Claim, Lane, Quota, Settlement
+from fairlead.core.protection.controls import Controls
+from fairlead.core.protection.limits import Rules, Wanted
 from fairlead.handlers.spec import HandlerSpec
-from fairlead.ports.limits import LimitedClaims
+from fairlead.records.limits import LimitedClaims
 
 SWEEP = 1.0
 FIRST_PAUSE = 0.02

@@ -6,7 +6,7 @@ supervisor replaces the process.
 
 from collections.abc import Callable
 
-from fairlead.core.model import Claim
+from fairlead.core.jobs.model import Claim
 from fairlead.telemetry.events import Telemetry, ThreadLost
 
 

@@ -9,10 +9,10 @@ import asyncio
 import contextlib
 from collections.abc import Collection
 
-from fairlead.core.model import Claim
-from fairlead.core.progress import Report, RunReport
+from fairlead.core.jobs.model import Claim
+from fairlead.core.jobs.progress import ProgressReport, RunReport
 from fairlead.errors import LeaseLost, StoreError
-from fairlead.ports.store import Store
+from fairlead.records.store import Store
 
 EVERY = 1.0
 PATIENCE = 2.0
@@ -37,7 +37,7 @@ class ProgressBook:
         """Whether something was said that is not stored yet."""
         return bool(self._new or self._sending)
 
-    def report(self, claim: Claim, told: Report) -> None:
+    def report(self, claim: Claim, told: ProgressReport) -> None:
         """Take a report over, from any thread; LeaseLost where the worker has ended."""
         owner, token = claim.lease
         self._new[claim.id, claim.fence] = RunReport(claim.id, claim.fence, owner, token, *told)
@@ -72,7 +72,7 @@ class ProgressBook:
             self._sending = {run: self._new.pop(run) for run in runs if run in self._new}
             try:
                 if self._sending:
-                    await self._store.report_progress(list(self._sending.values()))
+                    await self._store.run_state.report_progress(list(self._sending.values()))
             except StoreError:
                 for run, told in self._sending.items():
                     self._new.setdefault(run, told)

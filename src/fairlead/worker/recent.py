@@ -7,7 +7,7 @@ hints never end the look would never come, so after a while it goes first.
 import time
 from collections.abc import Iterable, Iterator
 
-from fairlead.core.model import ActiveLane
+from fairlead.core.jobs.model import ActiveLane
 
 MOST = 16
 LONGEST = 0.25  # seconds for which these are tried without a look

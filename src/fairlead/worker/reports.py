@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from fairlead.errors import StoreError
-from fairlead.ports.store import Store
+from fairlead.records.store import Store
 
 EVERY = 5.0
 IDLE = 15.0  # seconds; where there is nothing new to tell
@@ -40,4 +40,4 @@ class Reports:
     async def send(self) -> None:
         """Report now."""
         self._told_at, self._told = time.monotonic(), self._figures()
-        self._follow(await self._store.report_worker(self._worker_id, dict(self._told)))
+        self._follow(await self._store.workers.report(self._worker_id, dict(self._told)))

@@ -4,7 +4,7 @@ from typing import Any
 
 from pydantic_core import PydanticSerializationError, to_json
 
-from fairlead.core.payload import check_payload
+from fairlead.core.jobs.payload import check_payload
 from fairlead.errors import PayloadError
 
 

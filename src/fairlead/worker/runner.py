@@ -7,8 +7,8 @@ from concurrent.futures import Executor
 from functools import partial
 from typing import Any
 
-from fairlead.core.late import late_error
-from fairlead.core.model import Claim, Ending, Outcome
+from fairlead.core.jobs.expiry import late_error
+from fairlead.core.jobs.model import Claim, Ending, Outcome
 from fairlead.handlers.context import Context, Run
 from fairlead.handlers.spec import HandlerSpec
 from fairlead.telemetry.events import Telemetry

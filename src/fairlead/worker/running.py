@@ -3,8 +3,8 @@
 import asyncio
 import time
 
-from fairlead.core.failure import FailureClass, Policies
-from fairlead.core.model import CancelRequest, Claim, Ending, ErrorInfo, Outcome
+from fairlead.core.jobs.failure import FailureClass, Policies
+from fairlead.core.jobs.model import CancelRequest, Claim, Ending, ErrorInfo, Outcome
 from fairlead.handlers.options import overridden
 from fairlead.handlers.spec import HandlerSpec
 from fairlead.worker.terms import Terms

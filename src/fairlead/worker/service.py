@@ -14,15 +14,15 @@ from typing import Any
 
 from fairlead.client.wakeups import Waker
 from fairlead.config import Settings
-from fairlead.core.model import Ending, Settlement, WorkerInfo
-from fairlead.core.pools import POOL, Pools
-from fairlead.core.recycle import is_worn
-from fairlead.core.settle import is_followed
-from fairlead.core.states import State
-from fairlead.core.workers import DRAINING, RESERVE
+from fairlead.core.jobs.model import Ending, Settlement, WorkerInfo
+from fairlead.core.jobs.pools import POOL, Pools
+from fairlead.core.jobs.settle import is_followed
+from fairlead.core.jobs.states import State
+from fairlead.core.jobs.workers import DRAINING, RESERVE, is_worn
 from fairlead.errors import LeaseLost, StoreError, StoreUnavailable
 from fairlead.handlers.spec import Registry
-from fairlead.ports.store import CONTROLS_HINT, EVERYONE, HEALTH_HINT, LIMITS_HINT, SCHEDULED_HINT, WORKER_HINT, Store
+from fairlead.ports.jobs import CONTROLS_HINT, EVERYONE, HEALTH_HINT, LIMITS_HINT, SCHEDULED_HINT, WORKER_HINT
+from fairlead.records.store import Store
 from fairlead.telemetry.events import (
     LeaseEnded,
     Telemetry,
@@ -147,7 +147,7 @@ class Worker:
         await self._register()
         helpers = [
             *(asyncio.create_task(self._settler.run(), name="fairlead-settler") for _ in range(ABREAST)),
-            asyncio.create_task(self._store.listen(self._on_wake), name="fairlead-listener"),
+            asyncio.create_task(self._store.jobs.listen(self._on_wake), name="fairlead-listener"),
             asyncio.create_task(self._watch(), name="fairlead-watch"),
             asyncio.create_task(self._accounts.run(), name="fairlead-accounts"),
             asyncio.create_task(self._cancels.run(), name="fairlead-cancels"),
@@ -173,13 +173,13 @@ class Worker:
         return len(self.slots.lost) > 0 or any(thread.is_alive() for thread in self._threads._threads)
 
     async def _register(self) -> None:
-        await self._store.register_types([self._declared[name].job_type() for name in self._declared])
+        await self._store.types.register([self._declared[name].job_type() for name in self._declared])
         await self._health.begin()
         sent_at, lease = boot_time(), self._clock.lease
         try:
-            await self._store.register_worker(self.info, lease)
+            await self._store.workers.register(self.info, lease)
         except StoreUnavailable:  # it may have arrived, and its answer been lost
-            await self._store.register_worker(self.info, lease)
+            await self._store.workers.register(self.info, lease)
         self._clock.renewed(deadline_from(sent_at, lease))
         self._keep(self._clock)
         if self._reserve:
@@ -261,7 +261,7 @@ class Worker:
                 await self._health.flush()
                 await self.reports.send()
                 await self._accounts.flush()
-                await self._store.retire_worker(self.info.id)
+                await self._store.workers.retire(self.info.id)
         self._telemetry.emit(WorkerStopped(self.info.id, released))
 
     async def _abandon(self) -> None:

@@ -9,10 +9,10 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
-from fairlead.core.model import Settlement
-from fairlead.core.settle import heed
+from fairlead.core.jobs.model import Settlement
+from fairlead.core.jobs.settle import heed
 from fairlead.errors import StoreError
-from fairlead.ports.store import Store
+from fairlead.records.store import Store
 from fairlead.telemetry.events import SettlementRefused, Telemetry
 from fairlead.worker.progress import ProgressBook
 from fairlead.worker.trouble import Trouble
@@ -77,7 +77,7 @@ class Settler:
     async def _send(self, group: list[Settlement]) -> None:
         if self._progress is not None and self._progress.is_busy:
             await self._progress.last_words([(item.id, item.hold.fence) for item in group])
-        settled = await self._patiently(lambda: self._store.settle(group))
+        settled = await self._patiently(lambda: self._store.jobs.settle(group))
         if len(settled) < len(group):
             group, settled = await self._patiently(lambda: self._heed_wishes(group, settled))
         self._account(group, settled)
@@ -85,10 +85,10 @@ class Settler:
     async def _heed_wishes(self, group: list[Settlement], settled: set[str]) -> tuple[list[Settlement], set[str]]:
         """What was decided before somebody asked to cancel the run does not hold; it is decided again."""
         refused = {item.id: item for item in group if item.id not in settled}
-        held = await self._store.held(refused)
+        held = await self._store.reader.held(refused)
         again = {job.id: decided for job in held if (decided := heed(refused[job.id], job)) is not None}
         if again:
-            settled = settled | await self._store.settle(list(again.values()))
+            settled = settled | await self._store.jobs.settle(list(again.values()))
         return [again.get(item.id, item) for item in group], settled
 
     async def _patiently(self, send: Callable[[], Awaitable[Value]]) -> Value:

@@ -15,11 +15,11 @@ from collections.abc import Callable, Iterator, Mapping
 from contextvars import copy_context
 from random import Random
 
-from fairlead.core.controls import Controls
-from fairlead.core.failure import Policies
-from fairlead.core.model import CancelRequest, Claim, Ending, Lane, Outcome, Settlement
-from fairlead.core.settle import settle, succeed
-from fairlead.core.tally import Tally
+from fairlead.core.fairness.usage import SlotUsage
+from fairlead.core.jobs.failure import Policies
+from fairlead.core.jobs.model import CancelRequest, Claim, Ending, Lane, Outcome, Settlement
+from fairlead.core.jobs.settle import settle, succeed
+from fairlead.core.protection.controls import Controls
 from fairlead.handlers.spec import HandlerSpec, Registry
 from fairlead.telemetry.events import CancelAsked, JobEnded, JobStarted, LateExecution, Telemetry
 from fairlead.worker.containing import FROM_OUTSIDE
@@ -52,7 +52,7 @@ class Slots:
         health: Health,
         telemetry: Telemetry,
         on_freed: Callable[[int], None],
-        tally: Tally | None = None,
+        tally: SlotUsage | None = None,
         terms: Terms | None = None,
     ) -> None:
         self.size = size
@@ -67,7 +67,7 @@ class Slots:
         self._health = health
         self._telemetry = telemetry
         self._on_freed = on_freed
-        self._tally = tally or Tally()
+        self._tally = tally or SlotUsage()
         self._terms = terms or Terms(Controls())
         self._random = Random()
         self._quick: dict[str, HandlerSpec] = {}  # types whose last run did not wait

@@ -4,8 +4,8 @@ import asyncio
 from collections.abc import Sequence
 from operator import sub
 
-from fairlead.core.model import Claim, Lane
-from fairlead.core.waits import Begun
+from fairlead.core.insight.wait_times import Begun
+from fairlead.core.jobs.model import Claim, Lane
 from fairlead.handlers.spec import HandlerSpec
 from fairlead.worker.running import Running
 

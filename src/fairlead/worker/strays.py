@@ -12,11 +12,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from random import Random
 
-from fairlead.core.failure import Policies
-from fairlead.core.model import Ending, Lease, Outcome
-from fairlead.core.settle import settle
+from fairlead.core.jobs.failure import Policies
+from fairlead.core.jobs.model import Ending, Lease, Outcome
+from fairlead.core.jobs.settle import settle
 from fairlead.errors import StoreError
-from fairlead.ports.store import LIMITS_HINT, Store
+from fairlead.ports.jobs import LIMITS_HINT
+from fairlead.records.store import Store
 from fairlead.telemetry.events import StraysReturned, Telemetry
 from fairlead.worker.lease import boot_time
 
@@ -64,12 +65,14 @@ class Strays:
 
     async def look(self) -> None:
         """Give back what was claimed under doubtful leases."""
-        found = await self._store.claimed_under(list(self._doubtful))
+        found = await self._store.reader.claimed_under(list(self._doubtful))
         if not found:
             return
-        returned = await self._store.settle([settle(job, Outcome(Ending.RELEASED), ANY, self._random) for job in found])
+        returned = await self._store.jobs.settle(
+            [settle(job, Outcome(Ending.RELEASED), ANY, self._random) for job in found]
+        )
         self._telemetry.emit(StraysReturned(len(returned)))
-        await self._store.wake({LIMITS_HINT, *(job.lane.pool for job in found)})
+        await self._store.jobs.wake({LIMITS_HINT, *(job.lane.pool for job in found)})
 
     def _forget(self, now: float) -> None:
         for lease in [lease for lease, until in self._doubtful.items() if until < now]:

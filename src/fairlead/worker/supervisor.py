@@ -19,7 +19,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from fairlead.errors import StoreError
-from fairlead.ports.store import LeaseBook
+from fairlead.ports.jobs import LeaseBook
 from fairlead.telemetry.events import ProcessEnded, Telemetry
 from fairlead.worker.lease import KeeperThread, LeaseClock, boot_time
 

@@ -8,8 +8,8 @@ that decision, though not for long.
 import time
 from collections.abc import Callable, Iterable, Iterator
 
-from fairlead.core.breaker import why_open
-from fairlead.core.health import DEPENDENCY, TYPE, Sums
+from fairlead.core.protection.breaker import why_open
+from fairlead.core.protection.run_counts import DEPENDENCY, TYPE, Sums
 from fairlead.handlers.spec import Registry
 from fairlead.worker.tally import Tally
 

@@ -3,7 +3,7 @@
 from collections import Counter, defaultdict
 from collections.abc import Set
 
-from fairlead.core.health import BUCKETS
+from fairlead.core.protection.run_counts import BUCKETS
 
 GENERATION = 30.0  # successes that nobody asked for are remembered for one to two of these
 

@@ -1,8 +1,7 @@
 """The terms on which jobs run (core.terms), remembered by type and pool until a pool is changed."""
 
-from fairlead.core.controls import Controls
-from fairlead.core.pools import POOL, Pools
-from fairlead.core.terms import TypeTerms, terms_in
+from fairlead.core.jobs.pools import POOL, Pools, TypeTerms, terms_in
+from fairlead.core.protection.controls import Controls
 from fairlead.handlers.spec import HandlerSpec
 
 

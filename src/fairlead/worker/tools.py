@@ -4,12 +4,13 @@ import asyncio
 from random import Random
 from typing import Any
 
-from fairlead.core.failure import Policies
-from fairlead.core.model import Claim, Outcome
-from fairlead.core.progress import Report
-from fairlead.core.settle import settle
+from fairlead.core.jobs.failure import Policies
+from fairlead.core.jobs.model import Claim, Outcome
+from fairlead.core.jobs.progress import ProgressReport
+from fairlead.core.jobs.settle import settle
 from fairlead.errors import LeaseLost
-from fairlead.ports.store import BlockingTransaction, OpenTransaction, Store
+from fairlead.ports.jobs import BlockingTransaction, OpenTransaction
+from fairlead.records.store import Store
 from fairlead.worker.progress import ProgressBook
 from fairlead.worker.results import dump_result
 
@@ -28,25 +29,25 @@ class RunTools:
 
     async def recall(self, claim: Claim, name: str) -> str | None:
         """What was remembered of a job's effect."""
-        return await self._store.recall_effect(claim.id, name)
+        return await self._store.run_state.recall_effect(claim.id, name)
 
     async def remember(self, claim: Claim, name: str, value: Any) -> str:
         """Keep the result of an effect; returns what is kept."""
         text = dump_result(value, self._limit, f"result of {name!r}")
-        kept = await self._store.remember_effect(claim.id, claim.hold, name, text)
+        kept = await self._store.run_state.remember_effect(claim.id, claim.hold, name, text)
         if kept is None:
             raise LeaseLost(f"{name!r} is not remembered: job {claim.id} is not this run's any more")
         return kept
 
     async def begin(self) -> OpenTransaction:
         """Open a transaction that ends with the job."""
-        return await self._store.begin()
+        return await self._store.jobs.begin()
 
     def begin_blocking(self) -> BlockingTransaction:
         """Open one for a handler in a thread, and from that thread."""
-        return self._store.begin_blocking()
+        return self._store.jobs.begin_blocking()
 
-    def report(self, claim: Claim, told: Report) -> None:
+    def report(self, claim: Claim, told: ProgressReport) -> None:
         """Take over what a run says of its progress, from any thread and without waiting."""
         self.progress.report(claim, told)
 

@@ -4,7 +4,7 @@ from collections import deque
 from collections.abc import Sequence
 
 from fairlead.core.alike import only_lane
-from fairlead.core.model import Claim
+from fairlead.core.jobs.model import Claim
 
 
 def in_turns(claims: Sequence[Claim]) -> deque[Claim]:

@@ -1,27 +1,35 @@
 """The connections of a store, as the server sees them."""
 
 import uuid
-from contextlib import suppress
+from contextlib import AbstractAsyncContextManager, suppress
+from typing import Any, cast
 
 import psycopg
 import pytest
 from psycopg_pool import PoolTimeout
 
-from fairlead.core.model import WorkerInfo
+from fairlead.core.jobs.model import WorkerInfo
 from fairlead.errors import StoreError, StoreRefused, StoreUnavailable
+from fairlead.records.store import Store
 from fairlead.stores.postgres import connection as connections
 from fairlead.stores.postgres.connection import POOL_SIZE, explain
 from fairlead.stores.postgres.store import PostgresStore
+from fairlead.wiring import make_store
 
 pytestmark = pytest.mark.postgres
 
 
+def lent(store: Store) -> AbstractAsyncContextManager[psycopg.AsyncConnection[Any]]:
+    """A connection of the store's pool."""
+    return cast(PostgresStore, store.jobs).connection()
+
+
 async def test_statements_are_not_compiled(postgres_url: str) -> None:
     """Compiling took more than half of the server's time whenever its guesses about a claim were wrong."""
-    store = PostgresStore(postgres_url)
+    store = make_store(postgres_url)
     await store.open()
     try:
-        async with store.connection() as connection:
+        async with lent(store) as connection:
             cursor = await connection.execute("show jit")
             assert await cursor.fetchone() == ("off",)
     finally:
@@ -30,14 +38,18 @@ async def test_statements_are_not_compiled(postgres_url: str) -> None:
 
 async def test_who_asks_gets_the_session_that_was_given_back_last(postgres_url: str) -> None:
     """Its caches are warm; a pool that goes round all of its sessions keeps none of them so."""
-    store = PostgresStore(postgres_url)
+    store = make_store(postgres_url)
     await store.open()
     try:
-        async with store.connection() as first, store.connection() as second, store.connection():
+        async with (
+            lent(store) as first,
+            lent(store) as second,
+            lent(store),
+        ):
             assert first is not second
-        async with store.connection() as again:
+        async with lent(store) as again:
             assert again is first
-            async with store.connection() as other:
+            async with lent(store) as other:
                 assert other is second
     finally:
         await store.close()
@@ -50,28 +62,28 @@ def new_worker() -> WorkerInfo:
 async def test_a_connection_to_a_former_primary_is_not_kept(postgres_url: str) -> None:
     """After a failover pooled connections may lead to a server that takes no writes any more."""
     database = postgres_url.rpartition("/")[2].partition("?")[0]
-    store = PostgresStore(postgres_url)
+    store = make_store(postgres_url)
     with psycopg.connect(postgres_url, autocommit=True) as operator:
         operator.execute(f'alter database "{database}" set default_transaction_read_only = on')
         try:
             await store.open()
             with pytest.raises(StoreRefused, match="read-only"):
-                await store.register_worker(new_worker(), 60.0)
+                await store.workers.register(new_worker(), 60.0)
         finally:
             operator.execute("set default_transaction_read_only = off")
             operator.execute(f'alter database "{database}" reset default_transaction_read_only')
     try:
         for _ in range(POOL_SIZE):  # at worst all that were open
             with suppress(StoreRefused):
-                await store.register_worker(new_worker(), 60.0)
-        await store.register_worker(new_worker(), 60.0)
+                await store.workers.register(new_worker(), 60.0)
+        await store.workers.register(new_worker(), 60.0)
     finally:
         await store.close()
 
 
 async def test_a_pool_without_connections_says_why(postgres_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(connections, "POOL_PATIENCE", 0.5)
-    store = PostgresStore(postgres_url)
+    store = make_store(postgres_url)
     await store.open()
     database = postgres_url.rpartition("/")[2].partition("?")[0]
     try:
@@ -80,12 +92,12 @@ async def test_a_pool_without_connections_says_why(postgres_url: str, monkeypatc
             operator.execute("select pg_terminate_backend(pid) from pg_stat_activity where datname = %s", [database])
             try:
                 with pytest.raises(StoreError):
-                    await store.facts()  # the connection that was in the pool broke off
+                    await store.jobs.facts()  # the connection that was in the pool broke off
                 with pytest.raises(StoreError, match="not currently accepting connections"):
-                    await store.facts()
+                    await store.jobs.facts()
             finally:
                 operator.execute(f'alter database "{database}" allow_connections true')
-        await store.facts()
+        await store.jobs.facts()
     finally:
         await store.close()
 

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 import psycopg
 import pytest
 
-from fairlead.core.model import WorkerInfo
+from fairlead.core.jobs.model import WorkerInfo
 from fairlead.errors import StoreUnavailable
 from fairlead.stores.postgres.leasebook import PostgresLeaseBook
-from fairlead.stores.postgres.store import PostgresStore
+from fairlead.wiring import make_store
 
 pytestmark = pytest.mark.postgres
 
@@ -26,10 +26,10 @@ async def test_a_renewal_that_hangs_is_given_up_and_the_next_one_works(
     postgres_url: str, book: PostgresLeaseBook
 ) -> None:
     worker = str(uuid.uuid4())
-    store = PostgresStore(postgres_url)
+    store = make_store(postgres_url)
     await store.open()
     try:
-        await store.register_worker(WorkerInfo(worker, "host", 1, ("short",), ("mail",), 1, "1"), 60.0)
+        await store.workers.register(WorkerInfo(worker, "host", 1, ("short",), ("mail",), 1, "1"), 60.0)
     finally:
         await store.close()
     assert book.renew([worker], 3.0) == {worker}

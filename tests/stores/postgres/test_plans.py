@@ -1,14 +1,16 @@
 """No plan of a hot statement depends on statistics: tables go from empty to full within seconds."""
 
 from collections.abc import AsyncIterator
-from typing import Any
+from typing import Any, cast
 
 import psycopg
 import pytest
 
-from fairlead.core.model import Ending
+from fairlead.core.jobs.model import Ending
+from fairlead.records.store import Store
 from fairlead.stores.postgres import connection as connections
 from fairlead.stores.postgres.store import PostgresStore
+from fairlead.wiring import make_store
 from tests.contract.making import LANE, claim, done, ended, failed, keyed_job, new_job, new_lease
 
 pytestmark = pytest.mark.postgres
@@ -21,11 +23,11 @@ SCANS = "select seq_scan, seq_tup_read from pg_stat_user_tables where relname = 
 
 
 @pytest.fixture
-async def store(postgres_url: str, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[PostgresStore]:
+async def store(postgres_url: str, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Store]:
     """One with a single connection, so that what it has prepared is used again."""
     pool = connections.make_pool
     monkeypatch.setattr("fairlead.stores.postgres.store.make_pool", lambda url: pool(url, size=1))
-    opened = PostgresStore(postgres_url)
+    opened = make_store(postgres_url)
     await opened.open()
     try:
         yield opened
@@ -33,26 +35,24 @@ async def store(postgres_url: str, monkeypatch: pytest.MonkeyPatch) -> AsyncIter
         await opened.close()
 
 
-async def work(store: PostgresStore) -> None:
+async def work(store: Store) -> None:
     """What workers and submitters do all the time."""
-    await store.enqueue([new_job() for _ in range(8)])
-    await store.enqueue([keyed_job("k"), new_job(delay=0.001)])
-    await store.active_lanes()
+    await store.jobs.enqueue([new_job() for _ in range(8)])
+    await store.jobs.enqueue([keyed_job("k"), new_job(delay=0.001)])
+    await store.reader.active_lanes()
     lease = new_lease()
     claims = await claim(store, lease, 8)
     assert len(claims) == 8
-    await store.held([claims[0].id])
+    await store.reader.held([claims[0].id])
     settled = [*map(done, claims[:4]), failed(claims[4]), failed(claims[5], permanent=True)]
     settled += [ended(item, Ending.SNOOZED) for item in claims[6:]]
-    assert len(await store.settle(settled)) == 8
-    await store.promote(10)
-    await store.lost(10)
-    await store.cancel_requests(lease.owner)
+    assert len(await store.jobs.settle(settled)) == 8
+    await store.promotion.promote(10)
+    await store.reader.lost(10)
+    await store.changes.cancel_requests(lease.owner)
 
 
-async def test_what_was_prepared_on_an_empty_table_goes_by_indexes_in_a_flood(
-    store: PostgresStore, postgres_url: str
-) -> None:
+async def test_what_was_prepared_on_an_empty_table_goes_by_indexes_in_a_flood(store: Store, postgres_url: str) -> None:
     with psycopg.connect(postgres_url, autocommit=True) as operator:
         operator.execute("analyze job")
         for _ in range(12):  # often enough for plans that are kept
@@ -67,9 +67,9 @@ async def test_what_was_prepared_on_an_empty_table_goes_by_indexes_in_a_flood(
         assert await scans(store, operator) == before
 
 
-async def scans(store: PostgresStore, operator: psycopg.Connection[Any]) -> Any:
+async def scans(store: Store, operator: psycopg.Connection[Any]) -> Any:
     """How often anybody read the whole table, once the store's session has said what it did."""
-    async with store.connection() as connection:
+    async with cast(PostgresStore, store.jobs).connection() as connection:
         await connection.execute("select pg_stat_force_next_flush()")
     operator.execute("select pg_stat_clear_snapshot()")
     return operator.execute(SCANS).fetchone()

@@ -26,18 +26,18 @@ async def test_who_waits_too_long_for_a_connection_is_told_why(
     monkeypatch.setitem(transactions._SIZES, "max_size", 1)
     taken = "connections for transactions of handlers are taken"
     store = await app.store()
-    opened = await store.begin()
+    opened = await store.jobs.begin()
     with monkeypatch.context() as impatient:
         impatient.setattr(transactions, "PATIENCE", 0.1)
         with pytest.raises(fairlead.StoreUnavailable, match=taken):
-            await store.begin()
+            await store.jobs.begin()
     await opened.abandon()
-    await (await store.begin()).abandon()
-    blocking = await asyncio.to_thread(store.begin_blocking)
+    await (await store.jobs.begin()).abandon()
+    blocking = await asyncio.to_thread(store.jobs.begin_blocking)
     with monkeypatch.context() as impatient:
         impatient.setattr(transactions, "PATIENCE", 0.1)
         with pytest.raises(fairlead.StoreUnavailable, match=taken):
-            await asyncio.to_thread(store.begin_blocking)
+            await asyncio.to_thread(store.jobs.begin_blocking)
     await asyncio.to_thread(blocking.release, keep=False)
 
 
@@ -47,7 +47,7 @@ async def test_a_connection_to_a_former_primary_is_not_kept(app: fairlead.App, b
     store, database = await app.store(), app.settings.database_url.rpartition("/")[2]
 
     async def begin() -> Any:
-        return await (asyncio.to_thread(store.begin_blocking) if blocking else store.begin())
+        return await (asyncio.to_thread(store.jobs.begin_blocking) if blocking else store.jobs.begin())
 
     async def end(opened: Any) -> None:
         await (asyncio.to_thread(opened.release, keep=False) if blocking else opened.abandon())

@@ -5,8 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from fairlead.records.store import Store
 from fairlead.stores.sqlite.migrate import migrate
-from fairlead.stores.sqlite.store import SqliteStore
+from fairlead.wiring import make_store
 
 
 @pytest.fixture
@@ -15,9 +16,9 @@ def path(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-async def store(path: Path) -> AsyncIterator[SqliteStore]:
+async def store(path: Path) -> AsyncIterator[Store]:
     await migrate(f"sqlite:///{path}")
-    opened = SqliteStore(f"sqlite:///{path}")
+    opened = make_store(f"sqlite:///{path}")
     await opened.open()
     yield opened
     await opened.close()

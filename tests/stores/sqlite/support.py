@@ -6,8 +6,8 @@ from pathlib import Path
 import apsw
 import pytest
 
-from fairlead.core.ids import make_ids
-from fairlead.core.model import Lane, NewJob, Priority, Unique
+from fairlead.core.jobs.ids import make_ids
+from fairlead.core.jobs.model import Lane, NewJob, Priority, Unique
 from fairlead.stores.sqlite import migrate as migrating
 from tests.support.migrations import older_migrations
 

@@ -6,6 +6,7 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
+from typing import cast
 
 import apsw
 import pytest
@@ -16,6 +17,7 @@ from fairlead.stores.sqlite.address import Address, parse, require_local
 from fairlead.stores.sqlite.connection import require_library
 from fairlead.stores.sqlite.migrate import migrate
 from fairlead.stores.sqlite.store import SqliteStore
+from fairlead.wiring import make_store
 from tests.stores.sqlite.support import new_jobs
 from tests.support.migrations import ALL
 
@@ -37,7 +39,7 @@ def test_urls_that_cannot_work_are_refused(url: str) -> None:
 
 
 async def test_a_missing_file_is_not_created_by_opening(tmp_path: Path) -> None:
-    store = SqliteStore(f"sqlite:///{tmp_path}/jobs.db")
+    store = make_store(f"sqlite:///{tmp_path}/jobs.db")
     with pytest.raises(SchemaMismatch, match="fairlead migrate"):
         await store.open()
     assert os.listdir(tmp_path) == []
@@ -48,9 +50,9 @@ async def test_a_new_file_is_for_its_owner_only(tmp_path: Path) -> None:
     mask = os.umask(0o000)
     try:
         await migrate(f"sqlite:///{tmp_path}/jobs.db")
-        store = SqliteStore(f"sqlite:///{tmp_path}/jobs.db")
+        store = make_store(f"sqlite:///{tmp_path}/jobs.db")
         await store.open()
-        await store.enqueue(new_jobs(1))
+        await store.jobs.enqueue(new_jobs(1))
         modes = {name: os.stat(tmp_path / name).st_mode & 0o777 for name in os.listdir(tmp_path)}
         await store.close()
     finally:
@@ -71,19 +73,19 @@ async def test_a_missing_folder_is_named(tmp_path: Path) -> None:
     with pytest.raises(StoreRefused, match=f"no folder {tmp_path}/nowhere"):
         await migrate(url)
     with pytest.raises(StoreRefused, match="no folder"):
-        await SqliteStore(url).open()
+        await make_store(url).open()
 
 
 async def test_a_folder_is_no_database(tmp_path: Path) -> None:
     with pytest.raises(StoreRefused, match="it is a folder"):
-        await SqliteStore(f"sqlite:///{tmp_path}").open()
+        await make_store(f"sqlite:///{tmp_path}").open()
 
 
 async def test_another_kind_of_file_is_refused(tmp_path: Path) -> None:
     file = tmp_path / "jobs.db"
     file.write_text("this is a letter, not a database " * 100, encoding="utf-8")
     with pytest.raises(StoreRefused, match="is not a SQLite database"):
-        await SqliteStore(f"sqlite:///{file}").open()
+        await make_store(f"sqlite:///{file}").open()
 
 
 async def test_a_damaged_file_is_refused(tmp_path: Path) -> None:
@@ -93,14 +95,14 @@ async def test_a_damaged_file_is_refused(tmp_path: Path) -> None:
         content.seek(100)
         content.write(b"\xff" * 5000)
     with pytest.raises(StoreRefused, match="is damaged"):
-        await SqliteStore(f"sqlite:///{file}").open()
+        await make_store(f"sqlite:///{file}").open()
 
 
 async def test_a_database_without_our_tables_asks_for_a_migration(tmp_path: Path) -> None:
     file = tmp_path / "jobs.db"
     file.touch()
     with pytest.raises(SchemaMismatch, match="no Fairlead tables"):
-        await SqliteStore(f"sqlite:///{file}").open()
+        await make_store(f"sqlite:///{file}").open()
 
 
 @pytest.mark.parametrize(("version", "message"), [(0, "run `fairlead migrate`"), (99, "newer Fairlead")])
@@ -113,21 +115,23 @@ async def test_another_schema_is_refused(tmp_path: Path, version: int, message: 
     connection.execute("update schema_version set version = ?", (version,))
     connection.close()
     with pytest.raises(SchemaMismatch, match=message):
-        await SqliteStore(url).open()
+        await make_store(url).open()
 
 
 async def test_a_full_disk_stores_nothing_and_heals(tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path}/jobs.db"
     await migrate(url)
-    store = SqliteStore(url)
+    store = make_store(url)
     await store.open()
-    await store._database.run(lambda connection, now: connection.pragma("max_page_count", 40))
+    await cast(SqliteStore, store.jobs)._database.run(lambda connection, now: connection.pragma("max_page_count", 40))
     with pytest.raises(StoreUnavailable, match="free some space"):
-        await store.enqueue(new_jobs(100, payload='"' + "x" * 5000 + '"'))
-    assert await store.count_jobs() == {}
-    await store._database.run(lambda connection, now: connection.pragma("max_page_count", 100_000))
-    await store.enqueue(new_jobs(100, payload='"' + "x" * 5000 + '"'))
-    assert await store.count_jobs() == {("short", "ready"): 100}
+        await store.jobs.enqueue(new_jobs(100, payload='"' + "x" * 5000 + '"'))
+    assert await store.reader.count_jobs() == {}
+    await cast(SqliteStore, store.jobs)._database.run(
+        lambda connection, now: connection.pragma("max_page_count", 100_000)
+    )
+    await store.jobs.enqueue(new_jobs(100, payload='"' + "x" * 5000 + '"'))
+    assert await store.reader.count_jobs() == {("short", "ready"): 100}
     await store.close()
 
 
@@ -141,20 +145,21 @@ def run_script(script: str, url: str) -> str:
 LIMITED = """
 import asyncio, resource, signal, sys
 from fairlead.errors import StoreUnavailable
-from fairlead.stores.sqlite.store import SqliteStore
+from fairlead.records.store import Store
+from fairlead.wiring import make_store
 from tests.stores.sqlite.support import new_jobs
 
 async def main():
-    store = SqliteStore(sys.argv[1])
+    store = make_store(sys.argv[1])
     await store.open()
     signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     resource.setrlimit(resource.RLIMIT_FSIZE, (300_000, -1))
     try:
-        await store.enqueue(new_jobs(100, payload='"' + "x" * 20_000 + '"'))
+        await store.jobs.enqueue(new_jobs(100, payload='"' + "x" * 20_000 + '"'))
     except StoreUnavailable:
         resource.setrlimit(resource.RLIMIT_FSIZE, (-1, -1))
-        assert await store.count_jobs() == {}
-        await store.enqueue(new_jobs(100, payload='"' + "x" * 20_000 + '"'))
+        assert await store.reader.count_jobs() == {}
+        await store.jobs.enqueue(new_jobs(100, payload='"' + "x" * 20_000 + '"'))
         await store.close()
         return
     sys.exit("the limit was not felt")
@@ -172,14 +177,15 @@ async def test_a_file_that_may_not_grow_stores_nothing_and_heals(tmp_path: Path)
 READ_ONLY = """
 import asyncio, os, sys
 from fairlead.errors import StoreRefused
-from fairlead.stores.sqlite.store import SqliteStore
+from fairlead.records.store import Store
+from fairlead.wiring import make_store
 from tests.stores.sqlite.support import new_jobs
 
 async def main():
-    store = SqliteStore(sys.argv[1])
+    store = make_store(sys.argv[1])
     try:
         await store.open()
-        await store.enqueue(new_jobs(1))
+        await store.jobs.enqueue(new_jobs(1))
     except StoreRefused as error:
         print(error)
     finally:
@@ -230,8 +236,8 @@ async def test_a_file_that_sqlite3_has_open_here_is_refused(tmp_path: Path) -> N
     other = sqlite3.connect(tmp_path / "jobs.db")
     other.execute("select count(*) from job").fetchall()
     with pytest.raises(StoreRefused, match="another SQLite library"):
-        await SqliteStore(url).open()
+        await make_store(url).open()
     other.close()
-    store = SqliteStore(url)
+    store = make_store(url)
     await store.open()
     await store.close()

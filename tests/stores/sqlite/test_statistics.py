@@ -2,14 +2,16 @@
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import apsw
 import pytest
 
+from fairlead.records.store import Store
 from fairlead.stores.sqlite.database import Database
 from fairlead.stores.sqlite.statistics import TABLES
 from fairlead.stores.sqlite.store import SqliteStore
+from fairlead.wiring import make_store
 from tests.stores.sqlite.support import new_jobs
 from tests.stores.sqlite.test_statements import HOT, walks
 
@@ -37,12 +39,12 @@ def walking(connection: apsw.Connection, now: float) -> dict[str, list[str]]:
     return {name: found for name in HOT if (found := walks(connection, name))}
 
 
-def database_of(store: SqliteStore) -> Database:
-    return store._database
+def database_of(store: Store) -> Database:
+    return cast(SqliteStore, store.jobs)._database
 
 
 @pytest.fixture
-def at_once(store: SqliteStore, monkeypatch: pytest.MonkeyPatch) -> None:
+def at_once(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("fairlead.stores.sqlite.database.CHECK_INTERVAL", 0.0)
     monkeypatch.setattr(database_of(store), "_next_check", 0.0)
 
@@ -50,18 +52,18 @@ def at_once(store: SqliteStore, monkeypatch: pytest.MonkeyPatch) -> None:
 def nothing(connection: apsw.Connection, now: float) -> None: ...
 
 
-async def test_statistics_of_a_moment_with_one_job_mislead(store: SqliteStore, path: Path) -> None:
+async def test_statistics_of_a_moment_with_one_job_mislead(store: Store, path: Path) -> None:
     """Otherwise the tests below show nothing."""
-    await store.enqueue(new_jobs(1))
+    await store.jobs.enqueue(new_jobs(1))
     analyse(path)
     assert {"pick", "succeed_held", "read_many", "promote", "due"} & (await database_of(store).read(walking)).keys()
 
 
 @pytest.mark.parametrize("ask", [Database.run, Database.read], ids=["writer", "reader"])
 async def test_those_taken_while_a_store_is_open_are_forgotten(
-    ask: Callable[..., Any], store: SqliteStore, path: Path, at_once: None
+    ask: Callable[..., Any], store: Store, path: Path, at_once: None
 ) -> None:
-    await store.enqueue(new_jobs(1))
+    await store.jobs.enqueue(new_jobs(1))
     analyse(path)
     for _ in range(2):  # the second waits until the first has tidied up
         await database_of(store).run(nothing)
@@ -69,8 +71,8 @@ async def test_those_taken_while_a_store_is_open_are_forgotten(
     assert analysed(path) == {"theirs"}
 
 
-async def test_those_taken_before_a_store_opens_are_forgotten(store: SqliteStore, path: Path) -> None:
-    await store.enqueue(new_jobs(1))
+async def test_those_taken_before_a_store_opens_are_forgotten(store: Store, path: Path) -> None:
+    await store.jobs.enqueue(new_jobs(1))
     await store.close()
     analyse(path)
     await store.open()
@@ -78,11 +80,11 @@ async def test_those_taken_before_a_store_opens_are_forgotten(store: SqliteStore
     assert analysed(path) == {"theirs"}
 
 
-async def test_who_writes_for_long_is_not_waited_for(store: SqliteStore, path: Path, at_once: None) -> None:
-    await store.enqueue(new_jobs(1))
+async def test_who_writes_for_long_is_not_waited_for(store: Store, path: Path, at_once: None) -> None:
+    await store.jobs.enqueue(new_jobs(1))
     analyse(path)
     other = apsw.Connection(str(path))
-    again = SqliteStore(f"sqlite:///{path}")
+    again = make_store(f"sqlite:///{path}")
     other.execute("begin immediate")
     await again.open()
     other.execute("rollback")
@@ -94,7 +96,7 @@ async def test_who_writes_for_long_is_not_waited_for(store: SqliteStore, path: P
     await again.close()
 
 
-async def test_all_tables_are_known(store: SqliteStore) -> None:
+async def test_all_tables_are_known(store: Store) -> None:
     def tables(connection: apsw.Connection, now: float) -> list[str]:
         found = connection.execute("select name from sqlite_schema where type = 'table' order by name")
         return [name for (name,) in found if not name.startswith("sqlite_")]

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from fairlead.stores.sqlite import wakeups
-from fairlead.stores.sqlite.store import SqliteStore
 from fairlead.stores.sqlite.wakeups import SocketWakeups, folder_for
+from fairlead.wiring import make_store
 
 
 @pytest.fixture(autouse=True)
@@ -41,15 +41,15 @@ async def cancel(*tasks: asyncio.Task[None]) -> None:
 @pytest.mark.parametrize("url", ["sqlite:///:memory:", "sqlite:///{folder}/jobs.db"])
 async def test_every_listener_hears_of_the_pool(url: str, tmp_path: Path) -> None:
     url = url.format(folder=tmp_path)
-    sender = SqliteStore(url)
-    receiver = sender if ":memory:" in url else SqliteStore(url)
+    sender = make_store(url)
+    receiver = sender if ":memory:" in url else make_store(url)
     heard: list[list[str]] = [[], []]
-    tasks = [asyncio.create_task(receiver.listen(hints.append)) for hints in heard]
+    tasks = [asyncio.create_task(receiver.jobs.listen(hints.append)) for hints in heard]
     await until(lambda: heard == [[""], [""]])
-    await sender.wake(["short", "short", "long"])
+    await sender.jobs.wake(["short", "short", "long"])
     await until(lambda: all(sorted(hints) == ["", "long", "short"] for hints in heard))
     await cancel(*tasks)
-    await sender.wake(["short"])
+    await sender.jobs.wake(["short"])
 
 
 async def test_sockets_of_dead_listeners_are_removed() -> None:

@@ -6,8 +6,8 @@ from typing import Annotated, Any
 from pydantic import Field, StringConstraints
 
 from fairlead.api.models.common import EndpointName, Incoming, Name, Outgoing, Text
-from fairlead.core.callback import LONGEST_OVERLAP, OF_JOBS, OVERLAP, CallbackEvent, Delivered, Endpoint
-from fairlead.core.egress import LONGEST_URL
+from fairlead.core.web.callbacks import LONGEST_OVERLAP, OF_JOBS, OVERLAP, CallbackEvent, Delivered, Endpoint
+from fairlead.core.web.egress import LONGEST_URL
 
 Url = Annotated[str, StringConstraints(min_length=1, max_length=LONGEST_URL, pattern=r"^[!-\[\]-~]+$")]
 Events = Annotated[

@@ -5,8 +5,8 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from fairlead.api.models.common import NUMBER_ONLY, Incoming, Name, Outgoing, PriorityWord, Text, priority_of
-from fairlead.core.model import JobFilter
-from fairlead.core.states import State
+from fairlead.core.jobs.model import JobFilter
+from fairlead.core.jobs.states import State
 
 LiveState = Literal["scheduled", "ready", "running", "retrying"]
 MOST = 100_000

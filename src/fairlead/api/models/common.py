@@ -7,8 +7,8 @@ from typing import Annotated, Any, Literal
 from fastapi import Path, Query
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints
 
-from fairlead.core.ids import is_id
-from fairlead.core.model import Priority
+from fairlead.core.jobs.ids import is_id
+from fairlead.core.jobs.model import Priority
 
 MOST_PAGE = 500
 FIRST_INSTANT = datetime(1970, 1, 1, tzinfo=UTC)

@@ -8,10 +8,10 @@ from typing import Annotated, Any
 from pydantic import Field, model_validator
 
 from fairlead.api.models.common import NUMBER_ONLY, Id, Incoming, Key, Name, Outgoing, Seconds, Text
-from fairlead.control.dead_letters import HOURS
-from fairlead.control.staged import Report
-from fairlead.core.model import DeadGroup, JobFilter
+from fairlead.core.jobs.model import DeadGroup, JobFilter
 from fairlead.errors import FairleadError
+from fairlead.operate.dead_letters import HOURS
+from fairlead.operate.staged_replay import Report
 
 MOST_IDS = 1_000
 MOST_AT_ONCE = 10_000

@@ -19,11 +19,11 @@ from fairlead.api.models.common import (
     Text,
 )
 from fairlead.api.models.retry import Attempts, RetryPolicy
-from fairlead.core.callback import endpoint_named
-from fairlead.core.model import AttemptRecord, ErrorInfo, JobRecord
-from fairlead.core.progress import Progress
-from fairlead.core.states import State
-from fairlead.core.timeline import Moment
+from fairlead.core.insight.timeline import Moment
+from fairlead.core.jobs.model import AttemptRecord, ErrorInfo, JobRecord
+from fairlead.core.jobs.progress import Progress
+from fairlead.core.jobs.states import State
+from fairlead.core.web.callbacks import endpoint_named
 from fairlead.handlers.options import Options, trace_of
 
 MOST_JOBS = 1_000

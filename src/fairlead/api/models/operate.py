@@ -7,16 +7,16 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, StringConstraints
 
 from fairlead.api.models.common import Incoming, Name, Outgoing, Text
-from fairlead.control.keys import LONGEST_LIFE
-from fairlead.control.pauses import Paused
-from fairlead.core.apikey import LEAST_RATE, MOST_NAME, MOST_RATE, ApiKey, Grant
-from fairlead.core.audit import AuditEntry
-from fairlead.core.failure import FailureClass, Policies
-from fairlead.core.model import JobType, WorkerRecord
-from fairlead.core.preview import timeline
-from fairlead.core.terms import TypeTerms
-from fairlead.core.verdict import Level
-from fairlead.core.workers import DRAINING, RESERVE, reserved
+from fairlead.core.insight.audit import AuditEntry
+from fairlead.core.insight.diagnosis import Level
+from fairlead.core.jobs.failure import FailureClass, Policies
+from fairlead.core.jobs.model import JobType, WorkerRecord
+from fairlead.core.jobs.pools import TypeTerms
+from fairlead.core.jobs.retry import timeline
+from fairlead.core.jobs.workers import DRAINING, RESERVE, reserved
+from fairlead.core.web.api_keys import LEAST_RATE, MOST_NAME, MOST_RATE, ApiKey, Grant
+from fairlead.operate.api_keys import LONGEST_LIFE
+from fairlead.operate.pauses import Paused
 
 MOST_STEPS = 20
 OR_BY_POOL = "Where the type declares nothing, as its pool is set now."

@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from fairlead.api.models.common import NUMBER_ONLY, Incoming, Seconds
-from fairlead.core.retry import MAX_ATTEMPTS, MAX_POWER, Retry
+from fairlead.core.jobs.retry import MAX_ATTEMPTS, MAX_POWER, Retry
 
 MOST_DELAYS = 100
 

@@ -8,7 +8,7 @@ from pydantic import Field, StringConstraints
 from fairlead.api.models.common import TEXT_PATTERN, EndpointName, Incoming, Name, Outgoing, PriorityWord, Seconds, Text
 from fairlead.api.models.jobs import LONGEST_TIMEOUT, value_of
 from fairlead.api.models.retry import RetryPolicy
-from fairlead.core.schedule import CatchUp, Overlap, PastFire, ScheduleRecord
+from fairlead.core.schedule.schedules import CatchUp, Overlap, PastFire, ScheduleRecord
 from fairlead.handlers.recurring import Terms
 
 Expression = Annotated[str, StringConstraints(min_length=1, max_length=500, pattern=TEXT_PATTERN)]

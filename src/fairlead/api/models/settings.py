@@ -10,15 +10,15 @@ from fastapi import Path
 from pydantic import Field, StringConstraints
 
 from fairlead.api.models.common import NUMBER_ONLY, Incoming, Name, Outgoing, PriorityWord, Seconds, Text
-from fairlead.control.admission import Bounds
-from fairlead.control.budgets import BudgetStatus
-from fairlead.core.admission import DEPTH, MOST_WAITING, OVERLOAD, POLICY, SUBMISSION, Action, Overload
-from fairlead.core.buckets import MOST
-from fairlead.core.budget import Beyond
-from fairlead.core.limits import MOST_CONCURRENT
-from fairlead.core.pools import LONGEST_LEASE, MOST_CONCURRENCY, SHORTEST_LEASE
-from fairlead.core.retry import MAX_ATTEMPTS
-from fairlead.core.tenancy import LEAST_WEIGHT, MOST_GUARANTEED, MOST_WEIGHT, TIERS
+from fairlead.core.fairness.tenancy import LEAST_WEIGHT, MOST_GUARANTEED, MOST_WEIGHT, TIERS
+from fairlead.core.jobs.pools import LONGEST_LEASE, MOST_CONCURRENCY, SHORTEST_LEASE
+from fairlead.core.jobs.retry import MAX_ATTEMPTS
+from fairlead.core.protection.backpressure import DEPTH, MOST_WAITING, OVERLOAD, POLICY, SUBMISSION, Action, Overload
+from fairlead.core.protection.limits import MOST_CONCURRENT
+from fairlead.core.protection.retry_budget import Beyond
+from fairlead.core.protection.token_bucket import MOST
+from fairlead.operate.backpressure import Bounds
+from fairlead.operate.retry_budgets import BudgetStatus
 
 NAME = "[A-Za-z0-9_][A-Za-z0-9_.:@/-]{0,199}"
 SLOWEST = 0.000_000_1  # a second; once in four months

@@ -7,12 +7,12 @@ from typing import Any
 from pydantic import Field
 
 from fairlead.api.models.common import Outgoing
-from fairlead.control.tenants import TenantBounds, TenantState
-from fairlead.core.budget import RetryBudget
 from fairlead.core.durations import seconds
-from fairlead.core.ledger import Line
-from fairlead.core.model import instant
-from fairlead.core.pools import Pool
+from fairlead.core.fairness.ledger import Line
+from fairlead.core.jobs.model import instant
+from fairlead.core.jobs.pools import Pool
+from fairlead.core.protection.retry_budget import RetryBudget
+from fairlead.operate.tenants import TenantBounds, TenantState
 
 
 class TenantDocument(Outgoing):

@@ -6,9 +6,9 @@ from pydantic import Field
 
 from fairlead.api.models.common import Outgoing
 from fairlead.api.models.operate import TypeDocument, type_document
-from fairlead.control.types import TypeLook, TypeView
-from fairlead.control.waits import spread_document
-from fairlead.core.waits import Spread
+from fairlead.core.insight.wait_times import Spread
+from fairlead.operate.job_types import TypeLook, TypeView
+from fairlead.operate.wait_times import spread_document
 
 ALL_TENANTS = "Of all tenants; null for a key that is bound to one."
 

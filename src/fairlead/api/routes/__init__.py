@@ -1,1 +1,1 @@
-"""The endpoints, one file a resource; each calls a use-case of control/ that the command line uses too."""
+"""The endpoints, one file a resource; each calls a use-case of operate/ that the command line uses too."""

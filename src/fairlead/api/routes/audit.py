@@ -9,7 +9,7 @@ from fairlead.api.caller import Admin
 from fairlead.api.endpoint import Endpoint
 from fairlead.api.models.common import Id, Limit
 from fairlead.api.models.operate import AuditPage, Verification, audit_document
-from fairlead.control.audit import verify_chain
+from fairlead.operate.audit import verify_chain
 
 router = APIRouter(prefix="/v1/audit", tags=["audit"], route_class=Endpoint)
 
@@ -22,7 +22,7 @@ async def list_entries(
     cursor: Annotated[int | None, Query(ge=1, le=2**62)] = None,
 ) -> AuditPage:
     """What operators did, newest first, to one job or to all."""
-    found = await caller.store.read_audit(limit + 1, cursor, job_id)
+    found = await caller.store.audit.read(limit + 1, cursor, job_id)
     more = found[limit - 1].id if len(found) > limit else None
     return AuditPage(entries=[audit_document(entry) for entry in found[:limit]], cursor=more)
 

@@ -21,9 +21,9 @@ from fairlead.api.models.settings import (
     backpressure_document,
     budget_document,
 )
-from fairlead.control import admission, budgets
-from fairlead.core.admission import overload
-from fairlead.core.budget import RetryBudget
+from fairlead.core.protection.backpressure import overload
+from fairlead.core.protection.retry_budget import RetryBudget
+from fairlead.operate import backpressure, retry_budgets
 
 router = APIRouter(prefix="/v1", tags=["backpressure"], route_class=Endpoint)
 
@@ -39,7 +39,7 @@ async def put_depth(
     scope: RuleScope, name: RulePath, wanted: DepthSetting, caller: Chief, expected: ExpectedVersions
 ) -> Backpressure:
     """Bound how many jobs of a tenant may wait; what goes beyond is refused with TENANT_QUEUE_FULL."""
-    await admission.set_depth(caller.store, scope, name, wanted.waiting, caller.operator(wanted.reason), expected)
+    await backpressure.set_depth(caller.store, scope, name, wanted.waiting, caller.operator(wanted.reason), expected)
     return await _bounds(caller)
 
 
@@ -48,7 +48,7 @@ async def remove_depth(
     scope: RuleScope, name: RulePath, caller: Chief, expected: ExpectedVersions, reason: ReasonQuery = None
 ) -> None:
     """Remove a bound on how many jobs may wait."""
-    await admission.set_depth(caller.store, scope, name, None, caller.operator(reason), expected)
+    await backpressure.set_depth(caller.store, scope, name, None, caller.operator(reason), expected)
 
 
 @router.put("/backpressure/rates/{scope}/{name:path}", responses=answers(404, 412))
@@ -57,7 +57,7 @@ async def put_rate(
 ) -> Backpressure:
     """Bound how fast a tenant may submit; what goes beyond is refused with TENANT_RATE_LIMIT_EXCEEDED."""
     operator = caller.operator(wanted.reason)
-    await admission.set_rate(caller.store, scope, name, wanted.rate, operator, wanted.burst, expected)
+    await backpressure.set_rate(caller.store, scope, name, wanted.rate, operator, wanted.burst, expected)
     return await _bounds(caller)
 
 
@@ -66,27 +66,27 @@ async def remove_rate(
     scope: RuleScope, name: RulePath, caller: Chief, expected: ExpectedVersions, reason: ReasonQuery = None
 ) -> None:
     """Remove a bound on how fast a tenant may submit."""
-    await admission.set_rate(caller.store, scope, name, None, caller.operator(reason), expected=expected)
+    await backpressure.set_rate(caller.store, scope, name, None, caller.operator(reason), expected=expected)
 
 
 @router.put("/backpressure/overload", responses=answers(412))
 async def put_overload(wanted: OverloadSetting, caller: Chief, expected: ExpectedVersions) -> Backpressure:
     """Say what becomes of low priorities while too many jobs are ready."""
     policy = overload(wanted.waiting, wanted.action, wanted.below, wanted.delay)
-    await admission.set_overload(caller.store, policy, caller.operator(wanted.reason), expected)
+    await backpressure.set_overload(caller.store, policy, caller.operator(wanted.reason), expected)
     return await _bounds(caller)
 
 
 @router.delete("/backpressure/overload", status_code=204, responses=answers(404, 412))
 async def remove_overload(caller: Chief, expected: ExpectedVersions, reason: ReasonQuery = None) -> None:
     """Take all priorities, whatever waits."""
-    await admission.set_overload(caller.store, None, caller.operator(reason), expected)
+    await backpressure.set_overload(caller.store, None, caller.operator(reason), expected)
 
 
 @router.get("/retry-budgets", responses=answers())
 async def list_budgets(caller: Reader) -> Budgets:
     """The tenants that had retries lately, how many they may have, and who has used them up."""
-    found = await budgets.budgets(caller.store)
+    found = await retry_budgets.budgets(caller.store)
     own = [status for status in found if caller.tenant in (None, status.tenant)]
     return Budgets(budgets=[budget_document(status) for status in own])
 
@@ -104,21 +104,21 @@ async def put_budget(
 ) -> BudgetDocument:
     """Give a tenant a retry budget of its own."""
     policy = RetryBudget(wanted.ratio, wanted.floor, wanted.window, wanted.beyond)
-    await budgets.set_budget(caller.store, name, policy, caller.operator(wanted.reason), expected)
+    await retry_budgets.set_budget(caller.store, name, policy, caller.operator(wanted.reason), expected)
     return await _budget(caller, name, response)
 
 
 @router.delete("/retry-budgets/{name:path}", status_code=204, responses=answers(404, 412))
 async def reset_budget(name: NamePath, caller: Chief, expected: ExpectedVersions, reason: ReasonQuery = None) -> None:
     """Let the application's retry budget be in force for a tenant again."""
-    await budgets.reset_budget(caller.store, name, caller.operator(reason), expected)
+    await retry_budgets.reset_budget(caller.store, name, caller.operator(reason), expected)
 
 
 async def _bounds(caller: Caller) -> Backpressure:
-    return backpressure_document(await admission.bounds(caller.store))
+    return backpressure_document(await backpressure.bounds(caller.store))
 
 
 async def _budget(caller: Caller, name: str, response: Response) -> BudgetDocument:
-    status = await budgets.show_budget(caller.store, name)
+    status = await retry_budgets.show_budget(caller.store, name)
     tag(response, status.version)
     return budget_document(status)

@@ -22,7 +22,7 @@ from fairlead.api.models.callbacks import (
     delivery_fields,
 )
 from fairlead.api.models.common import ENDPOINT_PATTERN, Limit, Name, ReasonQuery
-from fairlead.control import callbacks as use_cases
+from fairlead.operate import callbacks as use_cases
 
 router = APIRouter(prefix="/v1/callbacks", tags=["callbacks"], route_class=Endpoint)
 secrets = APIRouter(prefix="/v1/callbacks", tags=["callbacks"], route_class=SecretEndpoint)

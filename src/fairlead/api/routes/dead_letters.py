@@ -26,13 +26,13 @@ from fairlead.api.models.dead_letters import (
 )
 from fairlead.api.models.jobs import JobDetail, JobDocument, JobPage, job_document
 from fairlead.api.routes.jobs import detail, seconds_of
-from fairlead.control import dead_letters as use_cases
-from fairlead.control.audit import Operator
-from fairlead.control.staged import Pace, replay_in_stages
-from fairlead.core.ids import is_id
-from fairlead.core.model import JobFilter
+from fairlead.core.jobs.ids import is_id
+from fairlead.core.jobs.model import JobFilter
 from fairlead.errors import JobNotFound
-from fairlead.ports.store import Store
+from fairlead.operate import dead_letters as use_cases
+from fairlead.operate.audit import Operator
+from fairlead.operate.staged_replay import Pace, replay_in_stages
+from fairlead.records.store import Store
 
 router = APIRouter(prefix="/v1/dead-letters", tags=["dead letters"], route_class=Endpoint)
 
@@ -195,7 +195,7 @@ async def _own(caller: Caller, ids: Sequence[str]) -> tuple[list[str], list[str]
     """The ids without those of another tenant's jobs, which are as absent as jobs that never were; and those."""
     if caller.tenant is None:
         return list(ids), []
-    known = {job.id for job in await caller.store.read_many(filter(is_id, ids)) if caller.owns(job)}
+    known = {job.id for job in await caller.store.reader.read_many(filter(is_id, ids)) if caller.owns(job)}
     return [job_id for job_id in ids if job_id in known], [job_id for job_id in ids if job_id not in known]
 
 

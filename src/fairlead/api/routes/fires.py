@@ -10,8 +10,8 @@ from fairlead.api.caller import Reader
 from fairlead.api.endpoint import Endpoint
 from fairlead.api.models.common import TEXT_PATTERN
 from fairlead.api.models.fires import Fires
-from fairlead.core.recur import fires_of
-from fairlead.core.timing import timetable
+from fairlead.core.schedule.fires import fires_of
+from fairlead.core.schedule.timing import timetable
 
 router = APIRouter(prefix="/v1/fires", tags=["schedules"], route_class=Endpoint)
 

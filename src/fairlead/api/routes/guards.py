@@ -16,8 +16,8 @@ from fairlead.api.models.guards import (
     QuarantineDocument,
     Quarantines,
 )
-from fairlead.control import quarantine
-from fairlead.control.breakers import BreakerStatus, breakers, close_breaker, open_breaker
+from fairlead.operate import quarantine
+from fairlead.operate.breakers import BreakerStatus, breakers, close_breaker, open_breaker
 
 router = APIRouter(prefix="/v1", tags=["guards"], route_class=Endpoint)
 

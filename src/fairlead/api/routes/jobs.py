@@ -39,17 +39,16 @@ from fairlead.api.models.jobs import (
     moment_document,
 )
 from fairlead.api.problems import Problem, problem_of
-from fairlead.control.cancel import cancel_many, cancel_one, count
-from fairlead.control.change import change_job, retry_job
-from fairlead.control.change_many import hasten_many, set_priorities
-from fairlead.control.dead_letters import DeadLetter, show
-from fairlead.control.outlook import explain_job
-from fairlead.control.submit import prepare
-from fairlead.core.cancel import GRACE, MOST_GRACE
-from fairlead.core.model import Enqueued, JobFilter, NewJob, Priority
-from fairlead.core.states import PENDING, State
-from fairlead.core.trace import parse_traceparent
+from fairlead.core.jobs.cancel import GRACE, MOST_GRACE
+from fairlead.core.jobs.model import Enqueued, JobFilter, NewJob, Priority
+from fairlead.core.jobs.states import PENDING, State
+from fairlead.core.jobs.trace import parse_traceparent
 from fairlead.errors import FairleadError, JobNotFound
+from fairlead.operate.cancel_jobs import cancel_many, cancel_one, count
+from fairlead.operate.change_jobs import change_job, hasten_many, retry_job, set_priorities
+from fairlead.operate.dead_letters import DeadLetter, show
+from fairlead.operate.job_explanation import explain_job
+from fairlead.operate.submit import prepare
 
 submissions = APIRouter(prefix="/v1/jobs", tags=["jobs"], route_class=DirectEndpoint)
 router = APIRouter(prefix="/v1/jobs", tags=["jobs"], route_class=Endpoint)
@@ -245,7 +244,7 @@ async def _submitted(caller: Caller, job: NewJob, became: Enqueued) -> dict[str,
     """What is said of an accepted job; of one that was there before, as it is now; a shed one has no state."""
     lane, state, pool, priority, run_at = job.lane, job.state, job.lane.pool, job.lane.priority, job.run_at
     if became.duplicate:
-        record = await caller.store.read(became.id)
+        record = await caller.store.reader.read(became.id)
         if record is None:
             raise JobNotFound(f"job {became.id} held the idempotency key and was removed meanwhile; submit again")
         lane = lane._replace(type=record.type, pool=record.pool, priority=record.priority)

@@ -9,7 +9,7 @@ from fairlead.api.caller import Admin
 from fairlead.api.endpoint import SecretEndpoint
 from fairlead.api.models.common import Limit, ReasonQuery
 from fairlead.api.models.operate import CreatedKeyDocument, KeyCreation, KeyDocument, KeyPage, key_fields
-from fairlead.control.keys import create_key, list_keys, read_key, revoke_key
+from fairlead.operate.api_keys import create_key, list_keys, read_key, revoke_key
 
 router = APIRouter(prefix="/v1/keys", tags=["keys"], route_class=SecretEndpoint)
 

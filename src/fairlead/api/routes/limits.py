@@ -11,8 +11,8 @@ from fairlead.api.endpoint import Endpoint
 from fairlead.api.models.common import ReasonQuery
 from fairlead.api.models.guards import HolderDocument, LimitDetail, LimitDocument, Limits
 from fairlead.api.models.settings import LimitPath, LimitScope, LimitSetting
-from fairlead.control import limits as use_cases
-from fairlead.ports.limits import Holder
+from fairlead.operate import limits as use_cases
+from fairlead.records.limits import Holder
 
 router = APIRouter(prefix="/v1/limits", tags=["limits"], route_class=Endpoint)
 

@@ -6,7 +6,7 @@ from fairlead.api.answers import answers
 from fairlead.api.caller import Chief, Overseer
 from fairlead.api.endpoint import Endpoint
 from fairlead.api.models.operate import PauseChange, Pauses, pause_document
-from fairlead.control.pauses import pause, paused, resume
+from fairlead.operate.pauses import pause, paused, resume
 
 router = APIRouter(prefix="/v1/pauses", tags=["pauses"], route_class=Endpoint)
 

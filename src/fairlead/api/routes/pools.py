@@ -9,7 +9,7 @@ from fairlead.api.endpoint import Endpoint
 from fairlead.api.models.common import ReasonQuery
 from fairlead.api.models.settings import NamePath, PoolChange
 from fairlead.api.models.shares import PoolList, PoolSettings, pool_settings
-from fairlead.control.pools import list_pools, moved_types, pool_versions, reset_pool, set_pool, show_pool
+from fairlead.operate.pools import list_pools, moved_types, pool_versions, reset_pool, set_pool, show_pool
 
 router = APIRouter(prefix="/v1/pools", tags=["pools"], route_class=Endpoint)
 

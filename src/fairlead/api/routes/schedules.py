@@ -19,9 +19,9 @@ from fairlead.api.models.schedules import (
     schedule_document,
 )
 from fairlead.api.models.settings import NamePath
-from fairlead.control import schedules as use_cases
-from fairlead.control.own_schedules import require_own, require_slow
 from fairlead.handlers.recurring import Terms
+from fairlead.operate import schedules as use_cases
+from fairlead.operate.schedules import require_own, require_slow
 
 router = APIRouter(prefix="/v1/schedules", tags=["schedules"], route_class=Endpoint)
 

@@ -13,9 +13,8 @@ from fairlead.api.caller import Overseer
 from fairlead.api.endpoint import Endpoint
 from fairlead.api.models.operate import PoolDocument, Samples, Stats
 from fairlead.api.models.views import Waits
-from fairlead.control.glance import history
-from fairlead.control.stats import pool_stats
-from fairlead.control.waits import HOUR, waits, waits_document
+from fairlead.operate.system_status import history, pool_stats
+from fairlead.operate.wait_times import HOUR, waits, waits_document
 
 router = APIRouter(prefix="/v1/stats", tags=["stats"], route_class=Endpoint)
 
@@ -43,7 +42,10 @@ async def last_waits(caller: Overseer, seconds: Annotated[float, Query(ge=60, le
 @router.get(
     "/stream",
     response_class=StreamingResponse,
-    responses={**answers(), 200: {"description": "Events `glance`, every few seconds.", "content": {EVENT_STREAM: {}}}},
+    responses={
+        **answers(),
+        200: {"description": "Events `glance`, every few seconds.", "content": {EVENT_STREAM: {}}},
+    },
 )
 async def stream(request: Request, caller: Overseer) -> StreamingResponse:
     """The system at a glance as server-sent events, until the caller leaves."""

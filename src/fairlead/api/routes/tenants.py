@@ -21,9 +21,9 @@ from fairlead.api.models.shares import (
     tenant_detail,
     tenant_document,
 )
-from fairlead.control import tenants as use_cases
-from fairlead.control.tenants import LONGEST_WINDOW, read_shares
-from fairlead.core.tenancy import TIERS, Tenant
+from fairlead.core.fairness.tenancy import TIERS, Tenant
+from fairlead.operate import tenants as use_cases
+from fairlead.operate.tenants import LONGEST_WINDOW, read_shares
 
 router = APIRouter(prefix="/v1", tags=["tenants"], route_class=Endpoint)
 

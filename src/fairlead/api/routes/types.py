@@ -9,8 +9,8 @@ from fairlead.api.caller import Reader
 from fairlead.api.endpoint import Endpoint
 from fairlead.api.models.views import Looks, ViewDocument, look_document, view_document
 from fairlead.api.problems import Problem
-from fairlead.control.types import type_looks, type_view
 from fairlead.errors import UnknownType
+from fairlead.operate.job_types import type_looks, type_view
 
 router = APIRouter(prefix="/v1/types", tags=["types"], route_class=Endpoint)
 

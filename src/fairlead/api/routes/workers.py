@@ -9,7 +9,7 @@ from fairlead.api.caller import Chief, Overseer
 from fairlead.api.endpoint import Endpoint
 from fairlead.api.models.common import ReasonQuery
 from fairlead.api.models.operate import Workers, worker_document
-from fairlead.control.workers import Direction, direct
+from fairlead.operate.workers import Direction, direct
 
 router = APIRouter(prefix="/v1/workers", tags=["workers"], route_class=Endpoint)
 
@@ -19,7 +19,7 @@ WorkerId = Annotated[str, Path(max_length=100)]
 @router.get("", responses=answers())
 async def list_workers(caller: Overseer) -> Workers:
     """All registered workers."""
-    return Workers(workers=[worker_document(record) for record in await caller.store.workers()])
+    return Workers(workers=[worker_document(record) for record in await caller.store.workers.all()])
 
 
 @router.post("/{worker_id}/drain", status_code=202, responses=answers(404), response_model=None)

@@ -20,10 +20,10 @@ import psycopg
 from psycopg import errors as pg
 from psycopg.pq import TransactionStatus
 
-from fairlead.core.model import Lane
+from fairlead.core.jobs.model import Lane
 from fairlead.errors import StoreUnavailable
 from fairlead.ports.database import RunEach, Statement
-from fairlead.stores.lanes import ensure_lanes
+from fairlead.records.lanes import ensure_lanes
 from fairlead.stores.postgres.connection import DEADLINE, conninfo, explain, is_direct_blocking, query, translating
 from fairlead.stores.within import drive
 

@@ -4,10 +4,10 @@ from collections.abc import Sequence
 
 from pydantic_core import to_json
 
-from fairlead.core.model import Lease, Settlement
-from fairlead.core.settle import is_followed
+from fairlead.core.jobs.model import Lease, Settlement
+from fairlead.core.jobs.settle import is_followed
 from fairlead.ports.database import Run, Script
-from fairlead.stores.following import follow_script
+from fairlead.records.following import follow_script
 from fairlead.stores.postgres.arrays import Texts, plain_array
 from fairlead.stores.settling import settlement_row, split_succeeded
 

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 import psycopg
 from psycopg.errors import LockNotAvailable, UniqueViolation
 
-from fairlead.core.model import (
+from fairlead.core.jobs.model import (
     Claim,
     Enqueued,
     Lane,
@@ -18,22 +18,13 @@ from fairlead.core.model import (
     Quota,
     Settlement,
 )
-from fairlead.core.settle import is_followed
+from fairlead.core.jobs.settle import is_followed
 from fairlead.errors import StoreError, StoreRefused, StoreUnavailable
 from fairlead.ports.database import Rows, Run, Script
-from fairlead.ports.limits import Door
-from fairlead.ports.store import BlockingTransaction, OpenTransaction
-from fairlead.stores import rows
-from fairlead.stores.admission import AdmissionVerbs
-from fairlead.stores.api_records import ApiVerbs
-from fairlead.stores.callbacks import CallbackVerbs
-from fairlead.stores.cancelling import CancelVerbs
-from fairlead.stores.controls import ControlVerbs
-from fairlead.stores.dead_letters import DeadLetterVerbs
-from fairlead.stores.enqueue import brief_script, enqueue_script, key_is_held, waking
-from fairlead.stores.health import HealthVerbs
-from fairlead.stores.lanes import distinct_lanes, ensure_lanes
-from fairlead.stores.limits import LimitVerbs
+from fairlead.ports.jobs import BlockingTransaction, Door, JobStore, OpenTransaction
+from fairlead.records import rows
+from fairlead.records.enqueue import brief_script, enqueue_script, key_is_held, waking
+from fairlead.records.lanes import KnownLanes, distinct_lanes, ensure_lanes
 from fairlead.stores.migrations import needed_version
 from fairlead.stores.postgres import partitions
 from fairlead.stores.postgres.arrays import Texts, plain_array
@@ -51,11 +42,7 @@ from fairlead.stores.postgres.listening import listen
 from fairlead.stores.postgres.migrate import MIGRATIONS, check_schema
 from fairlead.stores.postgres.settling import end_script, succeed_script
 from fairlead.stores.postgres.transactions import Transactions
-from fairlead.stores.records import RecordVerbs
-from fairlead.stores.samples import SampleVerbs
-from fairlead.stores.schedules import ScheduleVerbs
 from fairlead.stores.settling import split_succeeded, succeeded_before, unanswered_successes
-from fairlead.stores.shares import ShareVerbs
 from fairlead.stores.within import run_within
 
 KEY_PATIENCE = 5.0  # seconds that a submission tries to take a key that an open transaction holds
@@ -89,27 +76,13 @@ def _claim_parameters(quotas: Sequence[Quota], lease: Lease) -> dict[str, Any]:
     return {"rows": json_text(wanted), "owner": lease.owner, "lease": lease.token}
 
 
-class PostgresStore(
-    PooledDatabase,
-    RecordVerbs,
-    DeadLetterVerbs,
-    CancelVerbs,
-    ControlVerbs,
-    ScheduleVerbs,
-    ShareVerbs,
-    HealthVerbs,
-    LimitVerbs,
-    AdmissionVerbs,
-    ApiVerbs,
-    SampleVerbs,
-    CallbackVerbs,
-):
+class PostgresStore(PooledDatabase, JobStore):
     """All verbs on one pool of connections; leases and notifications have connections of their own."""
 
     writers = POOL_SIZE
 
-    def __init__(self, url: str, listen_url: str | None = None) -> None:
-        super().__init__()
+    def __init__(self, url: str, lanes: KnownLanes, listen_url: str | None = None) -> None:
+        self._lanes = lanes
         self._url = url
         self._conninfo = conninfo(url)
         self._listen_conninfo = None if listen_url is None else conninfo(listen_url)
@@ -200,10 +173,11 @@ class PostgresStore(
         async with self.connection() as connection:
             cursor = await connection.execute(query("claim"), given, binary=True)  # numbers are read in half the time
             found = await cursor.fetchall()
-        await self._learn_lanes({row[1] for row in found})
+        await self._lanes.learn(self, {row[1] for row in found})
         return rows.claims_of(found, self._lanes.__getitem__, lease)
 
-    def _claiming(self, quotas: Sequence[Quota], lease: Lease) -> Script[Rows]:
+    def claiming(self, quotas: Sequence[Quota], lease: Lease) -> Script[Rows]:
+        """The statements of a claim."""
         return (yield Run("claim", _claim_parameters(quotas, lease)))
 
     async def settle(self, settlements: Sequence[Settlement], expired_only: bool = False) -> set[str]:
@@ -217,7 +191,9 @@ class PostgresStore(
         elif others:
             settled |= await self._alone(end_script(others, expired_only))
         if not expired_only and (missing := unanswered_successes(settlements, settled)):
-            settled |= succeeded_before(await self.read_many(missing), missing)
+            settled |= succeeded_before(
+                await self.ask_each("read_many", [{"id": job_id} for job_id in missing]), missing
+            )
         return settled
 
     async def _alone(self, script: Script[Value]) -> Value:

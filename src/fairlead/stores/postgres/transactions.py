@@ -18,8 +18,9 @@ from psycopg.pq import TransactionStatus
 from psycopg.rows import tuple_row
 from psycopg_pool import AsyncConnectionPool, ConnectionPool, PoolTimeout
 
-from fairlead.core.model import Hold, Settlement
+from fairlead.core.jobs.model import Hold, Settlement
 from fairlead.errors import StoreRefused, StoreUnavailable
+from fairlead.records.rows import hold_of
 from fairlead.stores.postgres.connection import (
     DEADLINE,
     conninfo,
@@ -31,7 +32,6 @@ from fairlead.stores.postgres.connection import (
 )
 from fairlead.stores.postgres.database import OpenDatabase
 from fairlead.stores.postgres.settling import settle_script
-from fairlead.stores.rows import hold_of
 
 MOST = 8
 PATIENCE = 30.0

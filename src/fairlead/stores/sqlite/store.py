@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
-from fairlead.core.model import (
+from fairlead.core.jobs.model import (
     Claim,
     Enqueued,
     Lane,
@@ -16,24 +16,11 @@ from fairlead.core.model import (
 )
 from fairlead.errors import ConfigError
 from fairlead.ports.database import Rows, Run, RunEach, Script
-from fairlead.ports.limits import Door
-from fairlead.ports.store import BlockingTransaction, OpenTransaction
-from fairlead.stores import rows
-from fairlead.stores.admission import AdmissionVerbs
-from fairlead.stores.api_records import ApiVerbs
-from fairlead.stores.callbacks import CallbackVerbs
-from fairlead.stores.cancelling import CancelVerbs
-from fairlead.stores.controls import ControlVerbs
-from fairlead.stores.dead_letters import DeadLetterVerbs
-from fairlead.stores.health import HealthVerbs
-from fairlead.stores.lanes import distinct_lanes
-from fairlead.stores.limits import LimitVerbs
+from fairlead.ports.jobs import BlockingTransaction, Door, JobStore, OpenTransaction
+from fairlead.records import rows
+from fairlead.records.lanes import KnownLanes, distinct_lanes
 from fairlead.stores.pruning import ALL, LATE, groups, remove_group
-from fairlead.stores.records import RecordVerbs
-from fairlead.stores.samples import SampleVerbs
-from fairlead.stores.schedules import ScheduleVerbs
 from fairlead.stores.settling import succeeded_before, unanswered_successes
-from fairlead.stores.shares import ShareVerbs
 from fairlead.stores.sqlite import verbs
 from fairlead.stores.sqlite.address import parse
 from fairlead.stores.sqlite.connection import query
@@ -48,26 +35,13 @@ SLICE = 250  # rows that one transaction of a pruning removes
 Value = TypeVar("Value")
 
 
-class SqliteStore(
-    RecordVerbs,
-    DeadLetterVerbs,
-    CancelVerbs,
-    ControlVerbs,
-    ScheduleVerbs,
-    ShareVerbs,
-    HealthVerbs,
-    LimitVerbs,
-    AdmissionVerbs,
-    ApiVerbs,
-    SampleVerbs,
-    CallbackVerbs,
-):
+class SqliteStore(JobStore):
     """All verbs on one database of this process; `clock` is the database's now."""
 
     writers = 1
 
-    def __init__(self, url: str, clock: Callable[[], float] = time.time) -> None:
-        super().__init__()
+    def __init__(self, url: str, lanes: KnownLanes, clock: Callable[[], float] = time.time) -> None:
+        self._lanes = lanes
         self._url = url
         self._clock = clock
         self._address = parse(url)
@@ -121,17 +95,20 @@ class SqliteStore(
     async def claim(self, quotas: Sequence[Quota], lease: Lease) -> list[Claim]:
         """Make the lease's owner the owner of up to the given number of jobs of each lane."""
         found = await self.transact(lambda: verbs.claim_script(quotas, lease))
-        await self._learn_lanes({row[1] for row in found})
+        await self._lanes.learn(self, {row[1] for row in found})
         return rows.claims_of(found, self._lanes.__getitem__, lease)
 
-    def _claiming(self, quotas: Sequence[Quota], lease: Lease) -> Script[Rows]:
+    def claiming(self, quotas: Sequence[Quota], lease: Lease) -> Script[Rows]:
+        """The statements of a claim."""
         return verbs.claim_script(quotas, lease)
 
     async def settle(self, settlements: Sequence[Settlement], expired_only: bool = False) -> set[str]:
         """Apply the settlements whose hold still holds; returns their ids."""
         settled = await self.transact(lambda: verbs.settle_script(settlements, expired_only))
         if not expired_only and (missing := unanswered_successes(settlements, settled)):
-            settled |= succeeded_before(await self.read_many(missing), missing)
+            settled |= succeeded_before(
+                await self.ask_each("read_many", [{"id": job_id} for job_id in missing]), missing
+            )
         return settled
 
     async def prune(self, retention: Mapping[str, float], default_retention: float, limit: int) -> int:

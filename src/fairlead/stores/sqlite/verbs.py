@@ -13,12 +13,12 @@ from typing import Any, TypeVar
 import apsw
 from pydantic_core import from_json, to_json
 
-from fairlead.core.model import Enqueued, Lane, Lease, NewJob, Quota, Settlement
-from fairlead.core.settle import is_followed
+from fairlead.core.jobs.model import Enqueued, Lane, Lease, NewJob, Quota, Settlement
+from fairlead.core.jobs.settle import is_followed
 from fairlead.ports.database import Rows, Run, Script, Settle, Statement
-from fairlead.stores.enqueue import enqueue_script
-from fairlead.stores.following import follow_script
-from fairlead.stores.lanes import ensure_lanes
+from fairlead.records.enqueue import enqueue_script
+from fairlead.records.following import follow_script
+from fairlead.records.lanes import ensure_lanes
 from fairlead.stores.migrations import needed_version
 from fairlead.stores.settling import settlement_row, split_succeeded
 from fairlead.stores.sqlite.address import Address

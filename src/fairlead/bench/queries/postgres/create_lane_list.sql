@@ -1,1 +1,0 @@
-create temporary table lane_list (position bigint primary key, id bigint not null)

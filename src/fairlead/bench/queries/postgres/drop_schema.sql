@@ -1,1 +1,0 @@
-drop schema if exists fairlead_bench cascade

@@ -1,1 +1,0 @@
-create index floor_ready on floor_job (lane, ready_at, id) where state = 'ready'

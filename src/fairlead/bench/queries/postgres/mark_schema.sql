@@ -1,1 +1,0 @@
-comment on schema fairlead_bench is 'made by fairlead bench'

@@ -1,1 +1,0 @@
-select id::text, result from job_history

@@ -1,1 +1,0 @@
-select count(*) from job where state = 'scheduled' and lane = :lane::bigint

@@ -1,1 +1,0 @@
-select id::text, date_part('epoch', run_at), result from job_history where result is not null

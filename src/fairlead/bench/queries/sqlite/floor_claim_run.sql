@@ -1,3 +1,0 @@
-update floor_job
-set state = 'running', owner = :owner, fence = fence + 1
-where place between :first and :last

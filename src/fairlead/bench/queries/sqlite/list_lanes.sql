@@ -1,1 +1,0 @@
-insert into lane_list select key, value from json_each(:ids)

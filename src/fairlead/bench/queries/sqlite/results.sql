@@ -1,1 +1,0 @@
-select id, result from job_history

@@ -1,0 +1,342 @@
+"""Who gets the free slots: start-time fair queueing by slot-seconds, over pools, parties and the tenants of a group.
+
+The next slot goes to the party with the least virtual time. A job is charged its estimated duration when it is handed
+out, so that a batch is divided as if its jobs had run already; what it really takes is charged or given back later
+(core.tally). So parties with work waiting keep about equal virtual times, and their slot-seconds stay in the ratio of
+their weights, however long their jobs are and however many there are. Slots are handed out as long as anybody has work.
+
+A party that had no work and gets some begins at the floor. It has no credit for the time in which it asked for nothing,
+and owes nothing for what others were given meanwhile.
+
+Minimums and caps are turned into weights (core.entitlement.effective_weights) among those who have work at the moment.
+
+The tree has up to four levels: the pools of this worker, among which it divides its own slots evenly; a pool's parties;
+the tenants of a party that is a group; and at each tenant its lanes, of which the most urgent goes first. What is
+below a pool is shared with other workers through the store (`tell` and `hear`), the first level is not.
+
+Choosing costs the logarithm of the number of parties, and a run of slots for one of them is given at once. Where more
+than 64 have work, each gets several short jobs in a row, up to 50 ms together, so that a claim does not have to ask
+hundreds of lanes for one job each. Such a bundle counts as one job of that length: it makes nobody's share smaller.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from hashlib import blake2b
+from itertools import chain
+from math import ceil
+from typing import NamedTuple
+
+from fairlead.core.fairness.share import AGEING, NEVER, SPREAD, Balance, Charge, PoolShare, Share
+from fairlead.core.fairness.tenancy import Entitled, Tenant, group_standing
+from fairlead.core.jobs.model import ActiveLane, Lane
+
+POOL = "@"  # the account of a pool; a group's is this and its name. No tenant's name begins so.
+EQUAL = Entitled(1.0)
+MANY = 64  # parties
+FEW = 16  # of many, about as many get something in one claim
+BUNDLE = 0.05  # slot-seconds
+NO_LIMITS: Mapping[str, int] = {}
+KEPT_IDLE = 1_000  # shares without work that are kept beyond as many as have some
+
+__all__ = ["AGEING", "POOL", "Balance", "Charge", "FairQueue", "Grant", "out_of_turn", "urgency"]
+
+
+class Grant(NamedTuple):
+    """So many jobs of a lane may be taken; each was charged `cost`."""
+
+    lane: Lane
+    most: int
+    since: float
+    cost: float
+
+
+def urgency(lane: ActiveLane, now: float) -> float:
+    """Lower goes first: the priority, improved by waiting."""
+    return lane.lane.priority - (now - lane.since) / AGEING
+
+
+class FairQueue:
+    """The lanes that wait, as one worker sees them, and whose turn it is."""
+
+    def __init__(self, tenant_of: Callable[[str], Tenant] = Tenant) -> None:
+        self._tenant_of = tenant_of
+        self._worker = ""
+        self._changed: dict[Share, None] = {}  # have something to tell, in the order in which they got it
+        self._root = Share("", "", None, EQUAL, self._changed)
+        self._accounts: dict[tuple[str, str], Share] = {}
+        self._seats: dict[tuple[str, str], tuple[Tenant, Share]] = {}
+        self._busy: set[Share] = set()
+        self._pools: list[Share] = []
+
+    def __len__(self) -> int:
+        """How many tenants have work, in each pool."""
+        return len(self._busy)
+
+    def differ(self, worker: str) -> None:
+        """Choose other tenants than the other workers, of those whose turn is near; see core.share."""
+        self._worker = worker
+        for share in self._accounts.values():
+            if share.account != POOL:
+                share.spread = _spread(worker, share.account)
+
+    def lanes(self) -> list[ActiveLane]:
+        """All lanes that wait."""
+        return list(chain.from_iterable(share.lanes.values() for share in self._busy))
+
+    def update(self, lanes: Iterable[ActiveLane]) -> None:
+        """Replace the view of what waits."""
+        fresh: dict[Share, dict[int, ActiveLane]] = {}
+        for active in lanes:
+            fresh.setdefault(self._seat(active.lane), {})[active.lane.id] = active
+        for share in self._busy - fresh.keys():
+            share.lanes = {}
+            share.leave()
+        for share, own in fresh.items():
+            share.lanes = own
+            share.enter()
+        self._busy = set(fresh)
+        self._forget_idle()
+
+    def add(self, active: ActiveLane) -> None:
+        """A lane has work, or its first job became ready at another time."""
+        share = self._find(active.lane)
+        share.lanes[active.lane.id] = active
+        if not share.busy:
+            share.enter()
+            self._busy.add(share)
+
+    def expect(self, active: ActiveLane) -> None:
+        """A lane may have work; what is known of it better stays."""
+        if active.lane.id not in self._find(active.lane).lanes:
+            self.add(active)
+
+    def drop(self, lane: Lane) -> None:
+        """A lane has run dry."""
+        share = self._find(lane)
+        share.lanes.pop(lane.id, None)
+        if not share.lanes:
+            share.leave()
+            self._busy.discard(share)
+
+    def pools(self) -> list[str]:
+        """The pools that have work."""
+        return [share.pool for share in self._pools if share.busy]
+
+    def allocate(
+        self, free_slots: int, estimate: Callable[[str, str], float], room: Mapping[str, int] = NO_LIMITS
+    ) -> list[Grant]:
+        """Hand out the free slots, and charge for them by the estimate for a (pool, type).
+
+        `room` is how many jobs a pool may be given at most; pools that it does not name may have all.
+        """
+        grants: dict[int, Grant] = {}
+        most = {share: min(free_slots, room.get(share.pool, free_slots)) for share in self._pools if share.busy}
+        left = {share: slots for share, slots in most.items() if slots > 0}
+        charged = dict.fromkeys(left, 0.0)
+        bundle = free_slots // FEW
+        while free_slots > 0 and left:
+            pool, ahead = _next_pool(left, charged)
+            given, cost = _allocate(pool, min(free_slots, left[pool]), ahead, bundle, estimate, grants)
+            free_slots -= given
+            left[pool] -= given
+            charged[pool] += cost
+            if left[pool] <= 0:
+                del left[pool]
+        for pool, slot_seconds in charged.items():
+            pool.correct(slot_seconds, slot_seconds)
+        return list(grants.values())
+
+    def charge(self, grants: Iterable[Grant]) -> None:
+        """Charge for jobs that may be taken out of turn."""
+        costs = ((grant.lane, grant.most * grant.cost) for grant in grants)
+        self.correct_all((lane, cost, cost) for lane, cost in costs)
+
+    def give_back(self, grant: Grant, taken: int) -> None:
+        """The lane had fewer jobs than were granted."""
+        self.give_back_all([(grant, grant.most - taken)])
+
+    def give_back_all(self, rests: Iterable[tuple[Grant, int]]) -> None:
+        """Lanes had fewer jobs than were granted: so many are left of each grant."""
+        costs = ((grant.lane, -left * grant.cost) for grant, left in rests)
+        self.correct_all((lane, cost, cost) for lane, cost in costs)
+
+    def correct(self, lane: Lane, slot_seconds: float, unearned: float) -> None:
+        """Charge the lane's tenant, or give back if it is less than nothing, and change what is unearned of it."""
+        self.correct_all([(lane, slot_seconds, unearned)])
+
+    def correct_all(self, corrections: Iterable[tuple[Lane, float, float]]) -> None:
+        """Correct many lanes; whoever is above them is corrected once by the sum."""
+        above: dict[Share, tuple[float, float]] = {}
+        for lane, slot_seconds, unearned in corrections:
+            share = self._find(lane)
+            share.correct(slot_seconds, unearned)
+            self._add_up(above, share.parent, slot_seconds, unearned)
+        while above:
+            share, (slot_seconds, unearned) = above.popitem()
+            share.correct(slot_seconds, unearned)
+            self._add_up(above, share.parent, slot_seconds, unearned)
+
+    def _add_up(self, above: dict[Share, tuple[float, float]], share: Share | None, charge: float, more: float) -> None:
+        if share is not None and share is not self._root:
+            before = above.get(share, (0.0, 0.0))
+            above[share] = (before[0] + charge, before[1] + more)
+
+    def tell(self) -> list[Charge]:
+        """What the store has to be told; it counts as told from now on."""
+        charges = [share.tell() for share in self._changed if share is not self._root]
+        self._changed.clear()
+        return [charge for charge in charges if charge is not None]
+
+    def hear(self, balances: Iterable[Balance]) -> None:
+        """Take over what the store says, which includes what other workers told it.
+
+        An account that is not known here matters only if it is above the floor, where it would begin otherwise.
+        """
+        for pool, account, virtual, floor in sorted(balances):  # so that pools and groups come before their tenants
+            share = self._accounts.get((pool, account))
+            if share is None:
+                parent, _ = self._above(pool, account)
+                if virtual <= parent.floor and not account.startswith(POOL):
+                    continue
+                share = self._account(pool, account)
+            share.hear(virtual, floor)
+
+    def _find(self, lane: Lane) -> Share:
+        """The share of the lane's tenant as of the last view."""
+        seat = self._seats.get((lane.pool, lane.tenant))
+        return self._seat(lane) if seat is None else seat[1]
+
+    def _seat(self, lane: Lane) -> Share:
+        """The share of the lane's tenant; a tenant whose tier or weight has changed gets a new seat."""
+        key = (lane.pool, lane.tenant)
+        tenant = self._tenant_of(lane.tenant)
+        seat = self._seats.get(key)
+        if seat is not None and (seat[0] is tenant or seat[0] == tenant):
+            return seat[1]
+        share = self._account(lane.pool, account_of(tenant))
+        if seat is not None:
+            self._reseat(seat[1], share)
+        share.standing, share.weighed = tenant.standing, None
+        self._seats[key] = (tenant, share)
+        if share.lanes:
+            share.enter()
+        return share
+
+    def _reseat(self, old: Share, new: Share) -> None:
+        lanes, old.lanes = old.lanes, {}
+        old.leave()
+        new.lanes = lanes
+        if old in self._busy:
+            self._busy.remove(old)
+            self._busy.add(new)
+
+    def _account(self, pool: str, account: str) -> Share:
+        share = self._accounts.get((pool, account))
+        if share is None:
+            parent, standing = self._above(pool, account)
+            kind = PoolShare if account == POOL else Share
+            share = self._accounts[pool, account] = kind(pool, account, parent, standing, self._changed)
+            if account == POOL:
+                self._pools.append(share)
+            elif self._worker:
+                share.spread = _spread(self._worker, account)
+        return share
+
+    def _above(self, pool: str, account: str) -> tuple[Share, Entitled]:
+        """Where an account belongs, by its name."""
+        if account == POOL:
+            return self._root, EQUAL
+        if not account.startswith(POOL):
+            return self._account(pool, POOL), EQUAL
+        group, _, member = account[len(POOL) :].partition(" ")
+        if member:
+            return self._account(pool, POOL + group), EQUAL
+        return self._account(pool, POOL), group_standing(group)
+
+    def _forget_idle(self) -> None:
+        """Tenants that have no work, and owe nothing, are as good as unknown."""
+        if len(self._seats) <= KEPT_IDLE + 2 * len(self._busy):
+            return
+        for key, (_, share) in list(self._seats.items()):
+            if share.is_idle:
+                del self._seats[key]
+                del self._accounts[share.pool, share.account]
+
+
+def out_of_turn(
+    lanes: Sequence[ActiveLane], free_slots: int, estimate: Callable[[str, str], float], room: Mapping[str, int]
+) -> list[Grant]:
+    """Divide the free slots evenly among lanes without asking whose turn it is, as far as their pools have room."""
+    left, each = dict(room), max(1, free_slots // max(1, len(lanes)))
+    grants = []
+    for lane, since in lanes[-free_slots:]:
+        most = min(each, left.get(lane.pool, each))
+        if most > 0:
+            grants.append(Grant(lane, most, since, estimate(lane.pool, lane.type)))
+            left[lane.pool] = left.get(lane.pool, free_slots) - most
+    return grants
+
+
+def _next_pool(left: Iterable[Share], charged: Mapping[Share, float]) -> tuple[Share, float]:
+    """The pool whose turn it is, and how many slot-seconds it is behind the next one."""
+    first, *others = left
+    if not others:
+        return first, NEVER
+    ahead, behind = sorted((share.virtual + charged[share], index) for index, share in enumerate(left))[:2]
+    return [first, *others][ahead[1]], behind[0] - ahead[0]
+
+
+def _allocate(
+    pool: Share,
+    most: int,
+    ahead: float,
+    bundle: int,
+    estimate: Callable[[str, str], float],
+    grants: dict[int, Grant],
+) -> tuple[int, float]:
+    """Give slots to the tenants of a pool while it is ahead of the others; returns how many, and what they cost."""
+    given, charged = 0, 0.0
+    while given < most and (charged < ahead or not given):
+        path = _path(pool)
+        lane, since = path[-1].most_urgent()
+        cost = estimate(lane.pool, lane.type)
+        run = _run_length(path, cost, most - given, ahead - charged, bundle)
+        for share in path:
+            share.advance(run * cost)
+        lane_id = lane.id
+        before = grants[lane_id].most if lane_id in grants else 0
+        grants[lane_id] = Grant(lane, before + run, since, cost)
+        given += run
+        charged += run * cost
+    return given, charged
+
+
+def _path(pool: Share) -> list[Share]:
+    """From below the pool to the tenant whose turn it is."""
+    path: list[Share] = []
+    share = pool.first()
+    while share is not None:
+        path.append(share)
+        share = None if share.lanes else share.first()
+    return path
+
+
+def _run_length(path: list[Share], cost: float, most: int, ahead: float, bundle: int) -> int:
+    """How many jobs in a row the tenant at the end of the path gets."""
+    above = path[-1].parent
+    if above is not None and above.below > MANY:
+        return max(1, min(most, bundle, int(BUNDLE / cost)))
+    run = most if ahead >= most * cost else max(1, ceil(ahead / cost))
+    for share in path:
+        run = share.run_length(cost, run)
+    return run
+
+
+def _spread(worker: str, account: str) -> float:
+    """Even over all workers, and the same for a worker and an account whenever it is asked."""
+    digest = blake2b(f"{worker} {account}".encode(), digest_size=4).digest()
+    return SPREAD * int.from_bytes(digest) / 2**32
+
+
+def account_of(tenant: Tenant) -> str:
+    """The name of a tenant's account: its own, or within its group's."""
+    return tenant.name if tenant.group is None else f"{POOL}{tenant.group} {tenant.name}"

@@ -1,0 +1,122 @@
+"""A tenant's right to the slots of a pool: its tier, its weight, and what it is guaranteed.
+
+A *party* is whoever competes for a pool: a tenant, or a whole tier whose tenants compete as one. The free tier is such
+a party: its tenants share one weight and one cap between them, equally unless they have weights of their own.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from fairlead.core.protection.controls import Control, Controls
+from fairlead.core.stored import readable
+from fairlead.errors import ConfigError
+
+TENANT = "tenant"  # the kind of control that tenants are
+ANYONE = "*"  # the name under which the tier of tenants that nobody has set up is kept
+
+LEAST_WEIGHT = 0.001
+MOST_WEIGHT = 1_000_000.0
+MOST_KNOWN = 100_000
+MOST_GUARANTEED = 0.9  # of a pool; minimums that add up to more shrink alike, so that nobody is left with nothing
+
+
+@dataclass(frozen=True, slots=True)
+class Tier:
+    """What the tenants of a tier have unless they have a weight of their own."""
+
+    name: str
+    weight: float
+    minimum: float = 0.0  # the part of a pool that each is guaranteed
+    most: float = 1.0  # the part of a pool that it may have while others wait
+    together: bool = False  # its tenants are one party
+
+
+TIERS = {
+    tier.name: tier
+    for tier in (
+        Tier("free", 1.0, most=0.05, together=True),
+        Tier("standard", 10.0),
+        Tier("pro", 100.0, minimum=0.01),
+        Tier("enterprise", 1000.0),
+    )
+}
+DEFAULT_TIER = "standard"
+
+
+class Entitled(NamedTuple):
+    """How a party competes: by weight, with a part of the pool it is guaranteed and a part it may not exceed."""
+
+    weight: float
+    minimum: float = 0.0
+    most: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Tenant:
+    """A tenant as operators have set it up; without a weight or minimum of its own it has its tier's."""
+
+    name: str
+    tier: str = DEFAULT_TIER
+    weight: float | None = None
+    minimum: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.tier not in TIERS:
+            raise ConfigError(f"{self.tier!r} is not a tier; it must be one of {', '.join(TIERS)}")
+        if self.weight is not None and not LEAST_WEIGHT <= self.weight <= MOST_WEIGHT:
+            raise ConfigError(f"a weight must be between {LEAST_WEIGHT:g} and {MOST_WEIGHT:g}, not {self.weight!r}")
+        if self.minimum is not None and not 0 <= self.minimum <= MOST_GUARANTEED:
+            raise ConfigError(f"a minimum must be a part of the pool between 0 and {MOST_GUARANTEED}")
+
+    @property
+    def group(self) -> str | None:
+        """The tier, if its tenants are one party."""
+        return self.tier if TIERS[self.tier].together else None
+
+    @property
+    def standing(self) -> Entitled:
+        """How it competes: with everybody, or with the others of its group."""
+        tier = TIERS[self.tier]
+        weight = tier.weight if self.weight is None else self.weight
+        if tier.together:
+            return Entitled(weight)
+        return Entitled(weight, tier.minimum if self.minimum is None else self.minimum, tier.most)
+
+    @classmethod
+    def from_value(cls, name: str, value: Mapping[str, Any]) -> "Tenant":
+        """The tenant as it is kept in the store."""
+        given = value.get("tier", DEFAULT_TIER), value.get("weight"), value.get("minimum")
+        return readable(lambda: cls(name, *given), cls(name))
+
+    def to_value(self) -> dict[str, Any]:
+        """What is kept in the store."""
+        own = {"weight": self.weight, "minimum": self.minimum}
+        return {"tier": self.tier, **{key: value for key, value in own.items() if value is not None}}
+
+
+def group_standing(group: str) -> Entitled:
+    """How a tier whose tenants are one party competes with the others."""
+    tier = TIERS[group]
+    return Entitled(tier.weight, tier.minimum, tier.most)
+
+
+class Tenants:
+    """The tenants as the controls have them; one that nobody has set up has the tier of anyone."""
+
+    def __init__(self, controls: Controls) -> None:
+        self._controls = controls
+        self._known: dict[str, tuple[Control | None, Tenant]] = {}
+
+    def get(self, name: str) -> Tenant:
+        """The tenant; the same object as long as nothing about it has changed."""
+        controls = self._controls.of(TENANT)
+        control = controls.get(name) or controls.get(ANYONE)
+        known = self._known.get(name)
+        if known is not None and known[0] is control:
+            return known[1]
+        tenant = Tenant(name) if control is None or control.value is None else Tenant.from_value(name, control.value)
+        if len(self._known) >= MOST_KNOWN:
+            self._known.clear()
+        self._known[name] = (control, tenant)
+        return tenant

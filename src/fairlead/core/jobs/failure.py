@@ -1,0 +1,220 @@
+"""Why runs fail, and the retry policy of each reason.
+
+Attempts are counted over all reasons together. A failure is retried while the job has had fewer attempts than the
+policy of that failure's class allows; a lost worker burns no attempt and is counted apart.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from hashlib import sha256
+
+from fairlead.core.jobs.retry import CUSTOM, DEFAULT_DELAYS, Retry
+from fairlead.errors import ConfigError
+
+LENGTH = 12
+LONGEST_MESSAGE = 300
+LONGEST_READ = 2_000
+
+# In this order: a text in quotes may hold a path, a path may hold a number. Each begins where no word is under way,
+# so that no text is read more than a few times.
+_PATTERNS = {
+    "text": r"(?<!\w)'[^'\n]*'(?!\w)|\"[^\"\n]*\"|`[^`\n]*`",
+    "url": r"(?<!\w)[a-zA-Z][a-zA-Z0-9+.-]{0,20}://\S+",
+    "email": r"(?<![\w.+%-])[\w.+%-]+@[\w-]+(?:\.[\w-]+)+",
+    "time": r"(?<!\d)\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:[.,]\d+)?)?(?:\s?Z|\s?[+-]\d\d:?\d\d)?)?"
+    r"|(?<!\d)\d{1,2}:\d\d:\d\d(?:[.,]\d+)?",
+    "uuid": r"(?<![\w-])[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}(?![\w-])",
+    "path": r"(?<![\w.@~%+:-])(?:[A-Za-z]:)?[\w.@~%+-]*(?:[\\/][\w.@~%+-]+)+[\\/]?",
+    "number": r"(?<!\w)0[xX][0-9a-fA-F]+(?!\w)"
+    r"|(?<!\w)(?=[a-fA-F]*\d)[0-9a-fA-F]{6,}(?!\w)"
+    r"|(?:(?<!\w)[+-])?\d+(?:[.,_]\d+)*(?:[eE][+-]?\d+(?!\w))?",
+}
+_VARIABLE = re.compile("|".join(f"(?P<{name}>{pattern})" for name, pattern in _PATTERNS.items()))
+
+
+def fingerprint(error_type: str, message: str = "", frame: str | None = None) -> str:
+    """The fingerprint of an error that was raised in `frame`, a file and a function of the user's code."""
+    source = "\x00".join((error_type, normalise(message), frame or ""))
+    return sha256(source.encode("utf-8", "backslashreplace")).hexdigest()[:LENGTH]
+
+
+def normalise(message: str) -> str:
+    """The message with a placeholder for each number, id, quoted text, address, path and time; bounded."""
+    replaced = _VARIABLE.sub(lambda match: f"<{match.lastgroup}>", message[:LONGEST_READ])
+    return " ".join(replaced.split())[:LONGEST_MESSAGE]
+
+
+CRASH_LIMIT = 3
+TIMEOUT_ATTEMPTS = 3
+RESOURCE_ATTEMPTS = 2
+POISON_ATTEMPTS = 2
+
+
+class FailureClass(StrEnum):
+    """Why a run failed."""
+
+    APPLICATION = "application"  # the handler raised an error of its own
+    TIMEOUT = "timeout"  # it ran for longer than its timeout
+    DEPENDENCY = "dependency"  # something that it needs was away, or asked to be left alone
+    CRASH = "crash"  # the worker that ran it was lost
+    RESOURCE = "resource"  # it used more than it may
+    PERMANENT = "permanent"  # trying again cannot help
+    POISON = "poison"  # its type fails for nearly everyone
+
+    __hash__ = str.__hash__
+
+    @classmethod
+    def parse(cls, value: "FailureClass | str") -> "FailureClass":
+        """The class by its name."""
+        try:
+            return cls(value)
+        except ValueError:
+            raise ConfigError(f"{value!r} is not a failure class; it must be one of {', '.join(cls)}") from None
+
+
+class Curb(StrEnum):
+    """What ended a job that its own policy would have let live."""
+
+    BUDGET = "budget"  # its tenant's retries were used up
+    QUARANTINE = "quarantine"  # its type is in quarantine
+
+    __hash__ = str.__hash__
+
+
+CHANGEABLE = frozenset(FailureClass) - {FailureClass.APPLICATION, FailureClass.PERMANENT}
+DEPENDENCY_BACKOFF = {"backoff": "exponential", "first": 2.0, "factor": 4.0, "cap": 1800.0, "jitter": "full"}
+NEVER = Retry(attempts=1)
+AT_ONCE = Retry(attempts=CRASH_LIMIT, backoff="fixed", first=0)
+
+
+@dataclass(frozen=True, slots=True)
+class Policies:
+    """The retry policies of a job type: that for its own errors, and those that were declared for other classes."""
+
+    application: Retry = field(default_factory=Retry)
+    declared: Mapping[FailureClass, Retry] = field(default_factory=dict)
+
+    def of(self, failure: FailureClass) -> Retry:
+        """The policy for a class of failures; what was not declared follows from that for application errors."""
+        return self.declared.get(failure) or _default(failure, self.application)
+
+    def but(self, application: Retry) -> "Policies":
+        """The same with another policy for application errors; one whose function is elsewhere waits as this one."""
+        if application.backoff == CUSTOM:
+            application = replace(self.application, attempts=application.attempts, max_age=application.max_age)
+        return replace(self, application=application)
+
+
+def policies(application: Retry, declared: Mapping[FailureClass | str, Retry] | None) -> Policies:
+    """Checked policies; ConfigError for a class whose policy cannot be declared."""
+    parsed = {FailureClass.parse(name): policy for name, policy in (declared or {}).items()}
+    for name, policy in parsed.items():
+        if name not in CHANGEABLE:
+            raise ConfigError(f"there is no policy to declare for {name} failures: {_FIXED[name]}")
+        if not isinstance(policy, Retry):
+            raise ConfigError(f"the policy for {name} failures is {policy!r:.100}; it must be a fairlead.Retry")
+    if FailureClass.CRASH in parsed:  # the job runs again at once, so only their number can be chosen
+        parsed[FailureClass.CRASH] = replace(AT_ONCE, attempts=parsed[FailureClass.CRASH].attempts)
+    return Policies(application, parsed)
+
+
+def policy_for(policy: Retry | Policies, failure: FailureClass) -> Retry:
+    """The policy in force; a Retry alone is that of application errors."""
+    return policy.of(failure) if isinstance(policy, Policies) else _default(failure, policy)
+
+
+def _default(failure: FailureClass, application: Retry) -> Retry:
+    match failure:
+        case FailureClass.TIMEOUT:
+            return _at_most(application, TIMEOUT_ATTEMPTS)
+        case FailureClass.RESOURCE:
+            return _at_most(application, RESOURCE_ATTEMPTS)
+        case FailureClass.POISON:
+            return _at_most(application, POISON_ATTEMPTS)
+        case FailureClass.DEPENDENCY:
+            return _for_dependencies(application)
+        case FailureClass.PERMANENT:
+            return NEVER
+        case FailureClass.CRASH:
+            return AT_ONCE
+    return application
+
+
+def _at_most(policy: Retry, attempts: int) -> Retry:
+    return policy if policy.attempts <= attempts else replace(policy, attempts=attempts)
+
+
+def _for_dependencies(application: Retry) -> Retry:
+    """Exponential, unless the type says itself how long to wait."""
+    if application.kind != "list" or application.delays != DEFAULT_DELAYS:
+        return application
+    return Retry(application.attempts, max_age=application.max_age, **DEPENDENCY_BACKOFF)  # type: ignore[arg-type]
+
+
+_FIXED = {
+    FailureClass.APPLICATION: "that is the type's `retry`",
+    FailureClass.PERMANENT: "they are never retried",
+}
+
+
+# Exceptions by name, so that nothing has to be imported to know them; None means: look at its HTTP status.
+_DEPENDENCIES = {
+    "builtins": "ConnectionError TimeoutError",
+    "errno": "ENETDOWN ENETUNREACH ENETRESET EHOSTDOWN EHOSTUNREACH",
+    "socket": "gaierror herror",
+    "ssl": "SSLError",
+    "http.client": "IncompleteRead",
+    "urllib.error": "URLError ContentTooShortError",
+    "httpx": "TimeoutException NetworkError RemoteProtocolError ProxyError",
+    "httpx2": "TimeoutException NetworkError RemoteProtocolError ProxyError",
+    "requests.exceptions": "ConnectionError Timeout ChunkedEncodingError",
+    "aiohttp.client_exceptions": "ClientConnectionError ServerTimeoutError ClientPayloadError",
+    "urllib3.exceptions": "TimeoutError PoolError ProtocolError NewConnectionError ProxyError SSLError",
+    "psycopg": "OperationalError InterfaceError",
+    "psycopg2": "OperationalError InterfaceError",
+    "redis.exceptions": "ConnectionError TimeoutError BusyLoadingError ClusterDownError TryAgainError ReadOnlyError",
+    "botocore.exceptions": "ConnectionError HTTPClientError EndpointConnectionError ConnectTimeoutError "
+    "ReadTimeoutError",
+    "fairlead.errors": "StoreUnavailable CallbackFailed",
+}
+KNOWN: dict[str, FailureClass | None] = {
+    **{
+        f"{module}.{name}": FailureClass.DEPENDENCY for module, names in _DEPENDENCIES.items() for name in names.split()
+    },
+    "urllib.error.HTTPError": None,
+    "ssl.SSLCertVerificationError": FailureClass.APPLICATION,
+    "redis.exceptions.AuthenticationError": FailureClass.APPLICATION,
+    "redis.exceptions.AuthorizationError": FailureClass.PERMANENT,
+    "redis.exceptions.NoPermissionError": FailureClass.PERMANENT,
+    "builtins.PermissionError": FailureClass.PERMANENT,
+    "builtins.MemoryError": FailureClass.RESOURCE,
+    "fairlead.errors.PayloadError": FailureClass.PERMANENT,
+}
+# The other side says to come again, or that it is its own fault.
+BUSY_STATUSES = frozenset({408, 425, 429})
+# By their definition the same request gets the same answer. Other refusals may pass: a token is renewed (401), a thing
+# appears (404), a conflict ends (409), and 400 is what many services answer to everything.
+FINAL_STATUSES = frozenset({403, 405, 410, 413, 414, 415, 422, 451})
+
+
+def classify(
+    names: Sequence[str], status: int | None = None, tables: Sequence[Mapping[str, FailureClass]] = ()
+) -> FailureClass:
+    """The class of an exception by the names of its type and its bases, nearest first, and by its HTTP status.
+
+    The user's tables go before what Fairlead knows, however far up the bases they match.
+    """
+    for table in tables:
+        for name in names:
+            if name in table:
+                return table[name]
+    known = next((KNOWN[name] for name in names if name in KNOWN), None)
+    return known or _by_status(status)
+
+
+def _by_status(status: int | None) -> FailureClass:
+    if status in BUSY_STATUSES or (status is not None and 500 <= status <= 599):
+        return FailureClass.DEPENDENCY
+    return FailureClass.PERMANENT if status in FINAL_STATUSES else FailureClass.APPLICATION

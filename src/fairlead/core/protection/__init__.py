@@ -1,0 +1,1 @@
+"""What keeps work from starting or being accepted: limits, breakers, budgets, quarantine, backpressure, pauses."""

@@ -1,0 +1,228 @@
+"""Circuit breakers: what fails for most is left alone for a while, then tried by a few, then by more and more.
+
+    closed      every run is counted; too many failures within the window open it
+    open        nothing starts until the cool-down is over; each opening in a row waits twice as long
+    half-open   a few probes start; their ends decide whether it opens again or ramps up
+    ramping     starts are allowed up to a number that doubles ten times over the ramp; then it is closed
+
+A breaker that is not closed is a control, and this module says which value follows from what happened. Workers write it
+by compare-and-swap, so they agree on every permit: together they never start more than it allows. A permit belongs to
+the phase it was given in, known by its number and its beginning, and an end counts only in that phase. A probe that
+does not end within `patience` counts as lost, with the worker that ran it, and another is let through.
+"""
+
+from dataclasses import asdict, dataclass, fields, replace
+from enum import StrEnum
+from typing import Any
+
+from fairlead.core.durations import Duration, seconds, words
+from fairlead.core.protection.controls import Control
+from fairlead.core.protection.run_counts import Sums
+from fairlead.core.stored import restored
+from fairlead.errors import ConfigError
+
+BREAKER = "breaker"  # the kind of the control
+DOUBLINGS = 10
+MOST_PROBES = 1_000
+_DURATIONS = ("window", "cooldown", "longest_cooldown", "patience", "ramp")
+
+
+class Phase(StrEnum):
+    """Where a breaker is; one that is closed has no control."""
+
+    OPEN = "open"
+    HALF_OPEN = "half_open"
+    RAMPING = "ramping"
+
+    __hash__ = str.__hash__
+
+
+@dataclass(frozen=True, slots=True)
+class Breaker:
+    """When a breaker opens (a share of failures among at least `minimum` runs within `window`) and how it closes."""
+
+    threshold: float = 0.5
+    minimum: int = 20
+    window: Duration = 60.0
+    cooldown: Duration = 10.0
+    longest_cooldown: Duration = 300.0
+    probes: int = 3
+    patience: Duration = 60.0
+    ramp: Duration = 30.0
+    enabled: bool = True
+
+    @classmethod
+    def off(cls) -> "Breaker":
+        """One that never opens by itself; an operator can open it all the same."""
+        return cls(enabled=False)
+
+    def __post_init__(self) -> None:
+        for name in _DURATIONS:
+            object.__setattr__(self, name, seconds(getattr(self, name)))
+        if not 0 < self.threshold <= 1:
+            raise ConfigError(f"Breaker(threshold={self.threshold!r}) must be a share above 0 and up to 1")
+        if self.minimum < 1:
+            raise ConfigError(f"Breaker(minimum={self.minimum!r}) must be at least 1")
+        if not 1 <= self.probes <= MOST_PROBES:
+            raise ConfigError(f"Breaker(probes={self.probes!r}) must be from 1 to {MOST_PROBES}")
+        for name in ("window", "cooldown", "patience"):
+            if not getattr(self, name) > 0:
+                raise ConfigError(f"Breaker({name}=…) must be longer than nothing")
+
+    def stored(self) -> dict[str, Any]:
+        """The policy as data, from which core.stored makes it again."""
+        return asdict(self)
+
+
+@dataclass(frozen=True, slots=True)
+class Tripped:
+    """A breaker that is not closed. `until` ends the cool-down, or the patience with probes; without it, nothing does.
+
+    `permits` counts starts allowed in this phase, `good` and `bad` those that ended so.
+    """
+
+    phase: Phase = Phase.OPEN
+    since: float = 0.0
+    until: float | None = None
+    why: str = ""
+    policy: Breaker = Breaker()
+    openings: int = 1
+    number: int = 1  # of the phase, since the breaker was closed
+    permits: int = 0
+    good: int = 0
+    bad: int = 0
+    by: str | None = None  # the operator who opened it
+
+    def value(self) -> dict[str, Any]:
+        """The value of its control."""
+        return {field.name: getattr(self, field.name) for field in fields(self)} | {"policy": self.policy.stored()}
+
+
+def tripped(control: Control | None) -> Tripped | None:
+    """The breaker that a control holds; None if it is closed."""
+    if control is None or control.value is None:
+        return None
+    given = {**control.value, "policy": restored(Breaker, control.value.get("policy") or {})}
+    if given.get("phase") not in set(Phase):  # of a newer version: whatever it is, nothing starts from here
+        given |= {"phase": Phase.OPEN, "until": None}
+    return restored(Tripped, {**given, "phase": Phase(given["phase"])})
+
+
+def why_open(policy: Breaker, sums: Sums, settled: float = 0.0) -> str | None:
+    """Why a closed breaker opens now, in words; None if it stays closed.
+
+    `settled` is how long it must have been counted for: all workers need a moment to add what they know.
+    """
+    if not policy.enabled or sums.total < policy.minimum or sums.bad < policy.threshold * sums.total:
+        return None
+    if sums.counted_for < settled:
+        return None
+    return f"{sums.bad} of {sums.total} runs failed within {words(seconds(policy.window))}"
+
+
+def opened(policy: Breaker, why: str, now: float, openings: int = 1, number: int = 1) -> Tripped:
+    """A breaker that opens now; the cool-down doubles with each opening in a row."""
+    first, longest = seconds(policy.cooldown), seconds(policy.longest_cooldown)
+    cooldown = min(first * 2.0 ** min(openings - 1, 60), max(first, longest))
+    return Tripped(Phase.OPEN, now, now + cooldown, why, policy, openings, number)
+
+
+def opened_by_hand(policy: Breaker, by: str, why: str, now: float) -> Tripped:
+    """A breaker that stays open until an operator closes it."""
+    return Tripped(Phase.OPEN, now, None, why, policy, by=by)
+
+
+def is_shut(breaker: Tripped, now: float) -> bool:
+    """Whether nothing may start: it is open, and its cool-down is not over."""
+    return breaker.phase is Phase.OPEN and (breaker.until is None or now < breaker.until)
+
+
+def permit(breaker: Tripped, wanted: int, now: float) -> tuple[int, Tripped]:
+    """How many runs may start now, up to those wanted, and the breaker that has given so many permits."""
+    if is_shut(breaker, now) or wanted <= 0:
+        return 0, breaker
+    due = _probing(breaker, now)
+    given = max(0, min(wanted, allowance(due, now) - due.permits))
+    return (given, replace(due, permits=due.permits + given)) if given else (0, breaker)
+
+
+def allowance(breaker: Tripped, now: float) -> int:
+    """How many starts its phase allows altogether until now."""
+    probes, ramp = breaker.policy.probes, seconds(breaker.policy.ramp)
+    if breaker.phase is not Phase.RAMPING:
+        return 0 if breaker.phase is Phase.OPEN else probes
+    passed = 1.0 if ramp <= 0 else min(1.0, max(0.0, now - breaker.since) / ramp)
+    return int(probes * 2.0 ** (DOUBLINGS * passed))
+
+
+def give_back(breaker: Tripped, count: int) -> Tripped:
+    """The breaker with permits returned that nothing was started with."""
+    return replace(breaker, permits=max(0, breaker.permits - count))
+
+
+def heard(breaker: Tripped, good: int, bad: int, now: float) -> Tripped:
+    """The breaker after runs of its present phase have ended. No phase begins before the last, though clocks differ."""
+    now = max(now, breaker.since)
+    known = replace(breaker, good=breaker.good + good, bad=breaker.bad + bad)
+    match known.phase:
+        case Phase.HALF_OPEN:
+            return _judge_probes(known, now)
+        case Phase.RAMPING:
+            return _judge_ramp(known, now)
+    return breaker
+
+
+def is_over(breaker: Tripped, now: float) -> bool:
+    """Whether its ramp has ended: it closes."""
+    return breaker.phase is Phase.RAMPING and now >= breaker.since + seconds(breaker.policy.ramp)
+
+
+def describe(name: str, breaker: Tripped, now: float) -> str:
+    """Why the breaker lets nothing, or little, start now."""
+    kind, _, own = name.partition(":")
+    subject = f"the breaker of {kind} {own} is {breaker.phase.value.replace('_', '-')}: {breaker.why}"
+    if breaker.phase is Phase.RAMPING:
+        return f"{subject}; more and more may start"
+    if not is_shut(breaker, now):
+        return f"{subject}; only a few probes may start"
+    if breaker.until is None:
+        return f"{subject}; it stays so until `fairlead breakers close {name}`"
+    return f"{subject}; next try in {words(max(0.0, breaker.until - now))}"
+
+
+def _probing(breaker: Tripped, now: float) -> Tripped:
+    """The breaker as it is now: half-open if its cool-down is over, without the permits of probes that were lost."""
+    until = now + seconds(breaker.policy.patience)
+    if breaker.phase is Phase.OPEN:
+        return _next_phase(breaker, Phase.HALF_OPEN, now, until)
+    if breaker.phase is Phase.HALF_OPEN and breaker.until is not None and now >= breaker.until:
+        return replace(breaker, until=until, permits=breaker.good + breaker.bad)
+    return breaker
+
+
+def _judge_probes(known: Tripped, now: float) -> Tripped:
+    """The share of failures among all probes decides, as soon as those that have not ended cannot change it."""
+    policy = known.policy
+    if known.bad >= policy.threshold * policy.probes:
+        return _opened_again(known, f"{known.bad} of {policy.probes} probes failed", now)
+    if known.good > (1 - policy.threshold) * policy.probes:
+        return _next_phase(known, Phase.RAMPING, now, None)
+    return known
+
+
+def _judge_ramp(known: Tripped, now: float) -> Tripped:
+    """So many failures as there are probes are enough to judge by."""
+    total = known.good + known.bad
+    if known.bad >= known.policy.probes and known.bad >= known.policy.threshold * total:
+        return _opened_again(known, f"{known.bad} of {total} runs failed while it ramped up", now)
+    return known
+
+
+def _next_phase(breaker: Tripped, phase: Phase, now: float, until: float | None) -> Tripped:
+    return replace(
+        breaker, phase=phase, since=now, until=until, number=breaker.number + 1, permits=0, good=0, bad=0
+    )  # fmt: skip
+
+
+def _opened_again(breaker: Tripped, why: str, now: float) -> Tripped:
+    return opened(breaker.policy, why, now, breaker.openings + 1, breaker.number + 1)

@@ -1,0 +1,251 @@
+"""What recurring schedules do: which fires are due, which of them make a job, and what code-declared ones become.
+
+A fire that is less than ON_TIME late counts as on time, whatever the catch-up policy: so long may it take until another
+scheduler has taken over. What is later is caught up or missed, as the policy says, and recorded either way.
+"""
+
+import json
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+from fairlead.core.jobs.model import NewJob
+from fairlead.core.schedule.schedules import (
+    CatchUp,
+    DueSchedule,
+    Fire,
+    FireOutcome,
+    FirePlan,
+    Overlap,
+    Schedule,
+    ScheduleSpec,
+    ScheduleState,
+    ScheduleWrite,
+)
+from fairlead.core.schedule.timing import MICROSECONDS, Timetable, timetable
+from fairlead.errors import ConfigError
+
+ON_TIME = 15.0
+MOST_FIRES = 100  # of one schedule in one round; the rest follow in the next
+TRY_AGAIN = 60.0
+MOST_COUNTED = 1000  # a count of missed fires that is as high as this means "at least"
+
+
+class Due(NamedTuple):
+    """Fires to make now, how many were missed before them and when the last of those was."""
+
+    fires: tuple[float, ...]
+    missed: int
+    last_missed: float | None
+
+
+def plan(due: DueSchedule, new_id: Callable[[], str]) -> FirePlan:
+    """What a due schedule does now; the rest of a long catch-up is due again at once."""
+    schedule, now = due.schedule, _whole(due.now)
+    table = timetable_of(schedule.spec)
+    found = due_fires(table, schedule.spec, schedule.handled_until, now)
+    fires = list(_missed(found))
+    fires += _decided(schedule.spec, found.fires, due.live, due.waiting, new_id)
+    handled_until = found.fires[-1] if len(found.fires) == MOST_FIRES else max(now, schedule.handled_until)
+    return FirePlan(
+        schedule.name, schedule.version, tuple(fires), handled_until, table.next_after(handled_until)
+    )  # fmt: skip
+
+
+def postponed(due: DueSchedule) -> FirePlan:
+    """What a schedule does that cannot be read here: wait for a scheduler that can, and keep its fires for it."""
+    schedule = due.schedule
+    return FirePlan(schedule.name, schedule.version, (), schedule.handled_until, _whole(due.now) + TRY_AGAIN)
+
+
+def due_fires(table: Timetable, spec: ScheduleSpec, handled_until: float, now: float) -> Due:
+    """The fires in (handled_until, now] under the catch-up policy."""
+    patience = max(spec.window, ON_TIME) if spec.catch_up is CatchUp.ALL else ON_TIME
+    horizon = max(handled_until, now - patience)
+    fires = _between(table, horizon, now, MOST_FIRES)
+    if not fires and spec.catch_up is CatchUp.LAST:
+        last = latest(table, max(handled_until, now - max(spec.window, ON_TIME)), now)
+        if last is not None:
+            return Due((last,), *_counted(table, handled_until, last - 1 / MICROSECONDS))
+    return Due(fires, *_counted(table, handled_until, horizon))
+
+
+def latest(table: Timetable, after: float, until: float) -> float | None:
+    """The last fire in (after, until]: looked for from the end, in spans that grow until one has a fire."""
+    span = 1.0
+    while True:
+        begin = max(after, until - span)
+        found = table.next_after(begin)
+        if found is not None and found <= until:
+            while (following := table.next_after(found)) is not None and following <= until:
+                found = following
+            return found
+        if begin <= after:
+            return None
+        span *= 4
+
+
+def upcoming(spec: ScheduleSpec, after: float, count: int) -> list[float]:
+    """The next fires after an instant."""
+    return fires_of(timetable_of(spec), after, count)
+
+
+def fires_of(table: Timetable, after: float, count: int) -> list[float]:
+    """The next times of a timetable after an instant."""
+    found = list[float]()
+    following = table.next_after(after)
+    while following is not None and len(found) < count:
+        found.append(following)
+        following = table.next_after(following)
+    return found
+
+
+def timetable_of(spec: ScheduleSpec) -> Timetable:
+    """When it fires."""
+    return timetable(spec.expression, spec.zone)
+
+
+def job_of(spec: ScheduleSpec, at: float, job_id: str) -> NewJob:
+    """The job that a fire makes; its options tell the handler whose fire it is."""
+    options = {**json.loads(spec.options or "{}"), "schedule": spec.name, "fire_at": at}
+    not_after = None if spec.start_within is None else at + spec.start_within
+    return NewJob(job_id, spec.lane, spec.payload, run_at=at, not_after=not_after, options=json.dumps(options))
+
+
+def created(spec: ScheduleSpec, owner: str | None, now: float) -> ScheduleWrite:
+    """A new schedule; it fires from now on."""
+    schedule = Schedule(spec, owner, ScheduleState.ACTIVE, 1, now, timetable_of(spec).next_after(now))
+    return ScheduleWrite(schedule, None)
+
+
+def changed(schedule: Schedule, spec: ScheduleSpec, now: float) -> ScheduleWrite:
+    """The schedule on other terms from now on; what is due on the old ones goes along with `with_due`."""
+    return _rewritten(schedule, spec, now)
+
+
+def with_due(write: ScheduleWrite, due: DueSchedule, new_id: Callable[[], str]) -> ScheduleWrite | None:
+    """A change together with the fires that are due on the old terms; None if these are more than fit into one write.
+
+    Old terms that cannot be read here have no fires here.
+    """
+    if not due.is_due:
+        return write
+    try:
+        done = plan(due, new_id)
+    except ConfigError:
+        return write
+    more = done.next_at is not None and done.next_at <= due.now
+    return None if more else write._replace(fires=done.fires)
+
+
+def activated(schedule: Schedule, now: float) -> ScheduleWrite:
+    """The schedule firing again; nothing is caught up."""
+    return _rewritten(replace(schedule, state=ScheduleState.ACTIVE), schedule.spec, now)
+
+
+def stopped(schedule: Schedule, state: ScheduleState, now: float) -> ScheduleWrite:
+    """The schedule firing no more; fires that were due and not made are recorded as missed."""
+    write = _rewritten(replace(schedule, state=state), schedule.spec, now)
+    if schedule.state is not ScheduleState.ACTIVE:
+        return write
+    dropped = Due((), *_counted(timetable_of(schedule.spec), schedule.handled_until, now))
+    return write._replace(fires=tuple(_missed(dropped)))
+
+
+def fired_by_hand(schedule: Schedule, now: float, job_id: str) -> ScheduleWrite:
+    """A fire that an operator asks for, whatever the timetable and the policies say."""
+    fire = Fire(now, FireOutcome.FIRED, job=job_of(schedule.spec, now, job_id), manual=True)
+    return ScheduleWrite(replace(schedule, version=schedule.version + 1), schedule.version, (fire,))
+
+
+class Reconciled(NamedTuple):
+    """What has to be written so that the store has what the code declares; and declared ones that belong to others."""
+
+    writes: tuple[ScheduleWrite, ...]
+    taken: tuple[Schedule, ...]
+
+    @property
+    def retired(self) -> int:
+        """How many are retired by it."""
+        return sum(write.schedule.state is ScheduleState.RETIRED for write in self.writes)
+
+
+def reconcile(
+    existing: Sequence[Schedule],
+    declared: Sequence[ScheduleSpec],
+    owner: str,
+    now: float,
+    adopted: Collection[str] = (),
+) -> Reconciled:
+    """Bring an app's schedules in line with its code: new, changed, back again, retired; a pause stays one.
+
+    `adopted` are apps that run no more: what they had declared, and this one declares now, becomes this one's.
+    """
+    by_name = {schedule.name: schedule for schedule in existing}
+    wanted = {spec.name for spec in declared}
+    ours = {owner, *adopted}
+    taken = tuple(item for item in existing if item.name in wanted and item.owner not in ours)
+    theirs = {item.name for item in taken}
+    free = (spec for spec in declared if spec.name not in theirs)
+    writes = [write for spec in free for write in _declared(by_name.get(spec.name), spec, owner, now)]
+    gone = (item for item in existing if item.owner == owner and item.name not in wanted)
+    writes += [stopped(item, ScheduleState.RETIRED, now) for item in gone if item.state is not ScheduleState.RETIRED]
+    return Reconciled(tuple(writes), taken)
+
+
+def _declared(schedule: Schedule | None, spec: ScheduleSpec, owner: str, now: float) -> Iterator[ScheduleWrite]:
+    if schedule is None:
+        yield created(spec, owner, now)
+    elif schedule.state is ScheduleState.RETIRED:
+        yield _rewritten(replace(schedule, owner=owner, state=ScheduleState.ACTIVE), spec, now)
+    elif (schedule.spec, schedule.owner) != (spec, owner):
+        yield _rewritten(replace(schedule, owner=owner), spec, now)
+
+
+def _rewritten(schedule: Schedule, spec: ScheduleSpec, now: float) -> ScheduleWrite:
+    handled_until = max(_whole(now), schedule.handled_until)
+    following = timetable_of(spec).next_after(handled_until)
+    new = Schedule(spec, schedule.owner, schedule.state, schedule.version + 1, handled_until, following)
+    return ScheduleWrite(new, schedule.version)
+
+
+def _decided(
+    spec: ScheduleSpec, fires: Sequence[float], live: int, waiting: int, new_id: Callable[[], str]
+) -> Iterator[Fire]:
+    for at in fires:
+        if _overlaps(spec.overlap, live, waiting):
+            yield Fire(at, FireOutcome.SKIPPED)
+        else:
+            live, waiting = live + 1, waiting + 1
+            yield Fire(at, FireOutcome.FIRED, job=job_of(spec, at, new_id()))
+
+
+def _overlaps(policy: Overlap, live: int, waiting: int) -> bool:
+    if policy is Overlap.SKIP:
+        return live > 0
+    return policy is Overlap.QUEUE_ONE and waiting > 0
+
+
+def _missed(due: Due) -> Iterator[Fire]:
+    if due.last_missed is not None:
+        yield Fire(due.last_missed, FireOutcome.MISSED, due.missed)
+
+
+def _counted(table: Timetable, after: float, until: float) -> tuple[int, float | None]:
+    """How many fires are in (after, until], up to a bound, and the last of them."""
+    found = _between(table, after, until, MOST_COUNTED)
+    return len(found), latest(table, after, until) if found else None
+
+
+def _between(table: Timetable, after: float, until: float, most: int) -> tuple[float, ...]:
+    found: list[float] = []
+    following = table.next_after(after) if after < until else None
+    while following is not None and following <= until and len(found) < most:
+        found.append(following)
+        following = table.next_after(following)
+    return tuple(found)
+
+
+def _whole(instant: float) -> float:
+    """The instant in whole microseconds, which is what every store keeps."""
+    return round(instant * MICROSECONDS) / MICROSECONDS

@@ -1,0 +1,1 @@
+"""What HTTP needs decided: API keys, stored responses, callbacks and their signatures, addresses, proxies."""

@@ -1,0 +1,248 @@
+"""The state of the whole system: pools, slots and backlog, its health with alerts, and the last hour in samples."""
+
+import asyncio
+import contextlib
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from fairlead.core.insight.diagnosis import (
+    GUARDS,
+    LATELY,
+    PAUSES,
+    WINDOW,
+    Alert,
+    Closed,
+    Health,
+    Look,
+    PoolLook,
+    Sample,
+    verdict,
+)
+from fairlead.core.jobs.model import WorkerRecord
+from fairlead.core.jobs.pools import Pool
+from fairlead.core.protection.run_counts import DEPENDENCY
+from fairlead.errors import StoreError
+from fairlead.operate.breakers import CLOSED, BreakerStatus, breakers
+from fairlead.operate.pauses import paused
+from fairlead.operate.quarantine import Quarantined, quarantined
+from fairlead.operate.submit import pools_of
+from fairlead.operate.wait_times import WaitView, waits, waits_document
+from fairlead.records.store import Store
+from fairlead.scheduler.leader import ROLE
+
+HISTORY = 3600.0
+NEWEST = 60.0  # seconds after which a sample says nothing about now
+
+
+@dataclass(frozen=True, slots=True)
+class PoolStats:
+    """One pool: live jobs by state, seconds that the first ready job has waited, and the slots that serve it."""
+
+    pool: str
+    jobs: dict[str, int]
+    oldest_ready: float | None
+    workers: int
+    slots: int
+    running: int
+
+
+@dataclass(frozen=True, slots=True)
+class SystemStatus:
+    """What the first page shows."""
+
+    health: Health
+    pools: list[PoolStats]
+    sample: Mapping[str, Any] | None
+    waits: WaitView
+
+
+async def system_status(store: Store) -> SystemStatus:
+    """How it looks now, with the newest sample."""
+    stats = await pool_stats(store)
+    past = await history(store, WINDOW)
+    sample = past[-1] if past and past[-1]["at"] > (await store.controls.read()).now - NEWEST else None
+    look = await _look(store, stats, past, dict(sample["ended"]) if sample else {})
+    return SystemStatus(verdict(look), stats, sample, await waits(store))
+
+
+async def _look(
+    store: Store, stats: Sequence[PoolStats], past: Sequence[Mapping[str, Any]], ended: dict[str, int]
+) -> Look:
+    aims = await pools_of(store)
+    leader = await store.leadership.current(ROLE)
+    return Look(
+        pools=[_pool_look(pool, aims.get(pool.pool)) for pool in stats],
+        ended=ended,
+        closed=await _closed(store),
+        samples=[_sampled(item) for item in past],
+        lost=[_name(worker) for worker in await store.workers.all() if -LATELY < worker.lease_left <= 0],
+        overdue=(await store.promotion.due(1)).overdue or 0.0,
+        is_led=leader is not None and leader.lease_left > 0,
+    )
+
+
+def _name(worker: WorkerRecord) -> str:
+    return f"{worker.info.host} {worker.info.pid}"
+
+
+def _sampled(sample: Mapping[str, Any]) -> Sample:
+    pools = sample["pools"]
+    return Sample(
+        sample["at"],
+        {name: pool.get("ready", 0) for name, pool in pools.items()},
+        {name: pool["oldest"] or 0.0 for name, pool in pools.items()},
+        sample["ended"].get("dead", 0),
+    )
+
+
+async def _closed(store: Store) -> list[Closed]:
+    """What keeps jobs from starting, and where that can be ended."""
+    return [
+        *(
+            Closed(_breaker(item), GUARDS, "BREAKER_OPEN", item.name)
+            for item in await breakers(store)
+            if item.phase != CLOSED
+        ),
+        *(_quarantine(item) for item in await quarantined(store)),
+        *(
+            Closed(f"{item.scope} {item.name} is paused: {item.reason}", PAUSES, "PAUSED", f"{item.scope}:{item.name}")
+            for item in await paused(store)
+        ),
+    ]
+
+
+def _quarantine(item: Quarantined) -> Closed:
+    return Closed(f"type {item.type} is in quarantine: {item.why}", GUARDS, "QUARANTINED", item.type)
+
+
+def _breaker(item: BreakerStatus) -> str:
+    """A dependency that is broken, a type that fails, or what somebody has decided."""
+    scope, _, name = item.name.partition(":")
+    if item.by is not None:
+        return f"the breaker {item.name} is {item.phase} by hand: {item.why}"
+    broken = f"the dependency {name} is broken" if scope == DEPENDENCY else f"type {name} fails"
+    return f"{broken}: {item.why}, so its breaker is {item.phase}"
+
+
+async def history(store: Store, back: float = HISTORY) -> list[dict[str, Any]]:
+    """Samples of the last seconds, oldest first."""
+    return [{"at": at, **json.loads(value)} for at, value in await store.samples.read(back)]
+
+
+def status_document(found: SystemStatus) -> dict[str, Any]:
+    """The status in JSON."""
+    return {
+        "health": health_document(found.health),
+        "pools": [asdict(pool) for pool in found.pools],
+        "sample": found.sample,
+        "waits": waits_document(found.waits),
+    }
+
+
+def health_document(found: Health) -> dict[str, Any]:
+    """The verdict in JSON."""
+    document = {**asdict(found), "topics": [topic._asdict() for topic in found.topics]}
+    return {**document, "alerts": [alert_document(alert) for alert in found.alerts]}
+
+
+def alert_document(alert: Alert) -> dict[str, Any]:
+    """An alert in JSON."""
+    return {
+        "level": alert.level,
+        "code": alert.code,
+        "about": alert.about or None,
+        "sentence": alert.sentence,
+        "hint": alert.hint,
+    }
+
+
+def _pool_look(stats: PoolStats, pool: Pool) -> PoolLook:
+    ready, runs = stats.jobs.get("ready", 0), stats.jobs.get("running", 0)
+    return PoolLook(
+        stats.pool, ready, stats.oldest_ready, stats.workers, stats.slots, stats.running, runs, pool.wait, pool.depth
+    )
+
+
+async def pool_stats(store: Store) -> list[PoolStats]:
+    """Every pool that has jobs or workers, by name."""
+    counts = await store.reader.count_jobs()
+    now = (await store.controls.read()).now
+    since: dict[str, float] = {}
+    for active in await store.reader.active_lanes():
+        since[active.lane.pool] = min(active.since, since.get(active.lane.pool, active.since))
+    live = [worker for worker in await store.workers.all() if worker.live]
+    pools = {pool for pool, _ in counts} | {pool for worker in live for pool in worker.info.pools}
+    found = []
+    for pool in sorted(pools):
+        serving = [worker for worker in live if pool in worker.info.pools]
+        found.append(
+            PoolStats(
+                pool=pool,
+                jobs={state: count for (name, state), count in sorted(counts.items()) if name == pool},
+                oldest_ready=max(0.0, now - since[pool]) if pool in since else None,
+                workers=len(serving),
+                slots=sum(worker.info.slots for worker in serving),
+                running=sum(int(worker.report.get("running", 0)) for worker in serving),
+            )
+        )
+    return found
+
+
+INTERVAL = 2.0
+
+
+class StatusFeed:
+    """Looks while somebody watches; each viewer gets every look."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._viewers = 0
+        self._task: asyncio.Task[None] | None = None
+        self._looked = asyncio.Condition()
+        self.newest: dict[str, Any] | None = None
+        self._closed = asyncio.Event()
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether there is nothing to wait for any more."""
+        return self._closed.is_set()
+
+    @contextlib.contextmanager
+    def viewer(self) -> Iterator[None]:
+        """Somebody watches."""
+        self._viewers += 1
+        if self._task is None:
+            self._task = asyncio.create_task(self._look_on(), name="fairlead-watch-stats")
+        try:
+            yield
+        finally:
+            self._viewers -= 1
+
+    async def next(self) -> dict[str, Any]:
+        """The next look."""
+        async with self._looked:
+            await self._looked.wait()
+            return self.newest or {}
+
+    def close(self) -> None:
+        """Let all viewers go."""
+        self._closed.set()
+
+    async def _look_on(self) -> None:
+        try:
+            while self._viewers and not self.is_closed:
+                with contextlib.suppress(StoreError):
+                    self.newest = status_document(await system_status(self._store))
+                await self._tell()
+                with contextlib.suppress(TimeoutError):
+                    async with asyncio.timeout(INTERVAL):
+                        await self._closed.wait()
+        finally:
+            self._task, self.newest = None, None
+            await self._tell()
+
+    async def _tell(self) -> None:
+        async with self._looked:
+            self._looked.notify_all()

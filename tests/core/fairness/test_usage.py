@@ -1,0 +1,126 @@
+"""What a worker has used."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fairlead.core.fairness.estimates import Estimates
+from fairlead.core.fairness.run_times import SHORTEST, bucket_of
+from fairlead.core.fairness.usage import AT_ONCE, SlotUsage
+from fairlead.core.jobs.model import Lane, Priority
+
+DEFAULT = 10.0
+LANE = Lane("default", "acme", "mail", Priority.DEFAULT, 1)
+OTHER = LANE._replace(tenant="other")
+
+
+@given(
+    lengths=st.lists(st.floats(0.01, 100), min_size=1, max_size=20),
+    costs=st.floats(0.01, 100),
+    looks=st.lists(st.floats(0, 120), max_size=5).map(sorted),
+)
+def test_in_the_end_exactly_what_ran_is_charged_and_delivered(
+    lengths: list[float], costs: float, looks: list[float]
+) -> None:
+    tally = SlotUsage()
+    charged, unearned, delivered = len(lengths) * costs, len(lengths) * costs, 0.0
+    tally.started(LANE, len(lengths), costs)
+    ended: set[int] = set()
+    for now in [*looks, 1000.0]:
+        for index, length in enumerate(lengths):
+            if length <= now and index not in ended:
+                ended.add(index)
+                tally.ended([(LANE, length)])
+        running = [(LANE, now) for index in range(len(lengths)) if index not in ended]
+        for usage in tally.settle(running):
+            charged, unearned, delivered = (
+                charged + usage.charge,
+                unearned + usage.unearned,
+                delivered + usage.delivered,
+            )
+        assert delivered == pytest.approx(sum(min(length, now) for length in lengths))
+    assert charged == pytest.approx(sum(lengths))
+    assert unearned == pytest.approx(0.0, abs=1e-6)
+
+
+def test_a_job_that_outlives_its_estimate_is_charged_as_it_goes_on() -> None:
+    tally = SlotUsage()
+    tally.started(LANE, 1, DEFAULT)
+    (first,) = tally.settle([(LANE, DEFAULT / 2)])
+    assert (first.charge, first.delivered) == (0.0, DEFAULT / 2)
+    (second,) = tally.settle([(LANE, DEFAULT + 5)])
+    assert (second.charge, second.unearned) == (5.0, -DEFAULT / 2)
+
+
+def test_a_job_that_was_never_started_is_given_back() -> None:
+    tally = SlotUsage()
+    tally.started(LANE, 1, 7.0)
+    (usage,) = tally.settle([])
+    assert (usage.charge, usage.unearned, usage.delivered) == (-7.0, -7.0, 0.0)
+    assert tally.settle([]) == []
+
+
+def test_lanes_are_kept_apart() -> None:
+    tally = SlotUsage()
+    tally.started(LANE, 1, 1.0)
+    tally.started(OTHER, 1, 1.0)
+    tally.ended([(LANE, 1.0), (OTHER, 3.0)])
+    assert {usage.lane.tenant: usage.delivered for usage in tally.settle([])} == {"acme": 1.0, "other": 3.0}
+
+
+def test_a_type_that_never_ran_has_the_careful_guess_of_its_pool() -> None:
+    estimates = Estimates()
+    assert [estimates.of(pool, "mail") for pool in ("short", "medium", "long", "mine")] == [10.0, 60.0, 600.0, 10.0]
+
+
+def test_the_estimate_follows_what_was_measured() -> None:
+    estimates = Estimates()
+    estimates.learn("mail", 1, 2.0)
+    assert estimates.of("short", "mail") == 2.0
+    estimates.learn("mail", 200, 200 * 0.5)
+    assert estimates.of("short", "mail") == pytest.approx(0.5, rel=1e-3)
+    estimates.learn("mail", 1, 0.0)
+    assert 0 < estimates.of("short", "mail") < 0.5
+
+
+def test_a_type_is_charged_by_guess_until_a_run_of_it_has_ended() -> None:
+    tally = SlotUsage()
+    tally.started(LANE, 0, DEFAULT)
+    assert not tally.guessed
+    tally.started(LANE, 2, DEFAULT)
+    tally.settle([(LANE, 1.0)] * 2)
+    assert tally.guessed == {"mail"}
+    tally.ended([(LANE, 1.0)])
+    tally.settle([(LANE, 1.0)])
+    tally.started(OTHER, 1, DEFAULT)
+    assert not tally.guessed
+
+
+@pytest.mark.parametrize("count", [1, AT_ONCE - 1, AT_ONCE, 10 * AT_ONCE + 3])
+def test_runs_that_end_at_once_count_as_those_that_end_one_by_one(count: int) -> None:
+    """Types take turns, and the last run takes long, as one does that ends a spell."""
+    together, apart = SlotUsage(), SlotUsage()
+    runs = [((LANE, LANE._replace(type="call"))[number % 2], 0.25 * SHORTEST) for number in range(count)]
+    runs.append((LANE, 4.0))
+    together.ended(runs)
+    for run in runs:
+        apart.ended([run])
+    assert together.settle([]) == apart.settle([])
+    mail, call = count - count // 2, count // 2
+    expected = {("mail", bucket_of(SHORTEST)): mail, ("call", bucket_of(SHORTEST)): call, ("mail", bucket_of(4.0)): 1}
+    for tally in (together, apart):
+        counts = tally.take_runs()
+        assert {(item.type, item.bucket): item.runs for item in counts} == {key: n for key, n in expected.items() if n}
+        assert sum(item.seconds for item in counts) == pytest.approx(4.0 + count * 0.25 * SHORTEST)
+
+
+@given(st.lists(st.floats(0, 100) | st.floats(0, SHORTEST), max_size=2 * AT_ONCE))
+def test_runs_of_one_lane_count_as_runs_of_any(took: list[float]) -> None:
+    tally, alike = SlotUsage(), SlotUsage()
+    tally.ended([(LANE, ran) for ran in took])
+    alike.ended_alike(LANE, took)
+    (one, other) = (each.settle([]) for each in (tally, alike))
+    assert [usage.delivered for usage in other] == pytest.approx([usage.delivered for usage in one])
+    runs, same = tally.take_runs(), alike.take_runs()
+    assert [run[:3] for run in same] == [run[:3] for run in runs]
+    assert [run.seconds for run in same] == pytest.approx([run.seconds for run in runs])
