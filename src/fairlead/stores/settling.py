@@ -50,8 +50,9 @@ def settlement_row(settlement: Settlement) -> dict[str, Any]:
 
 
 def unanswered_successes(settlements: Sequence[Settlement], settled: set[str]) -> dict[str, Settlement]:
-    """Successes that were not settled now, by id: they may have been before, with an answer that was lost."""
-    return {item.id: item for item in settlements if item.state is SUCCEEDED and item.id not in settled}
+    """Successes without callbacks that were not settled now, by id: they may have been before, with an answer that was lost."""
+    plain = (item for item in settlements if item.state is SUCCEEDED and not item.calls_back)
+    return {item.id: item for item in plain if item.id not in settled}
 
 
 def succeeded_before(found: Rows, asked: dict[str, Settlement]) -> set[str]:

@@ -9,7 +9,7 @@ from fairlead.stores.sqlite.connection import query
 from fairlead.stores.sqlite.migrate import apply_missing
 
 HOT = [
-    "active_lanes", "pick", "claim", "read_claimed", "succeed_held", "succeed", "remove_finished", "settle_held",
+    "active_lanes", "pick", "claim", "read_claimed", "succeeded", "succeed", "remove_finished", "settle_held",
     "settle_noted", "settle_finished", "settle_returned", "insert_plain", "insert_jobs", "withdraw_finished", "held",
     "lost", "promote", "promote_lanes", "prune_history", "remove_history", "purge_attempts", "read_attempts",
     "read_many", "read_keys", "take_over_keys", "strengthen_keys", "reserve_keys", "read_lanes", "renew", "revive",

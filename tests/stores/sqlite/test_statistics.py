@@ -56,7 +56,7 @@ async def test_statistics_of_a_moment_with_one_job_mislead(store: Store, path: P
     """Otherwise the tests below show nothing."""
     await store.jobs.enqueue(new_jobs(1))
     analyse(path)
-    assert {"pick", "succeed_held", "read_many", "promote", "due"} & (await database_of(store).read(walking)).keys()
+    assert {"pick", "succeeded", "read_many", "promote", "due"} & (await database_of(store).read(walking)).keys()
 
 
 @pytest.mark.parametrize("ask", [Database.run, Database.read], ids=["writer", "reader"])

@@ -23,7 +23,7 @@ update api_key set revoked_at = now() where id = :id and revoked_at is null retu
 
 -- name: touch_keys
 update api_key
-set last_used_at = greatest(last_used_at, now() - r.ago * interval '1 second')
+set last_used_at = greatest(coalesce(last_used_at, to_timestamp(0)), now() - r.ago * interval '1 second')
 from json_to_recordset(:rows::json) as r(id text, ago float8)
 where api_key.id = r.id
 

@@ -13,7 +13,7 @@ from json_to_recordset(:rows::json) as r(
     parent uuid, unique_key text, options text, payload text
 )
 where true
-on conflict (id, shard) do nothing
+on conflict do nothing
 
 -- name: withdraw_finished
 -- A repeated submission must not bring back a job that arrived the first time and has finished since.

@@ -118,17 +118,21 @@ def settle_script(settlements: Sequence[Settlement], expired_only: bool = False)
 
 
 def _succeed(lease: Lease, items: Sequence[Settlement]) -> Script[set[str]]:
-    """End jobs of one claim that succeeded: what holds is found first, since nobody else writes meanwhile."""
-    batch = [(item.id, item.hold.fence, item.result) for item in items]
-    text = json_text(batch)
-    ((found,),) = yield Run("succeed_held", {"rows": text, "owner": lease.owner, "lease": lease.token})
-    held: list[str] = from_json(found)
-    if held:
-        ids = set(held)
-        kept = text if len(ids) == len(batch) else json_text([row for row in batch if row[0] in ids])
-        yield Run("succeed", {"rows": kept})
-        yield Run("remove_finished", {"ids": found})
-    return set(held)
+    """End jobs of one claim that succeeded; which ones they were is read only where it was not all of them."""
+    given = {
+        "rows": json_text([(item.id, item.hold.fence, item.result) for item in items]),
+        "owner": lease.owner,
+        "lease": lease.token,
+    }
+    yield Run("succeed", given)
+    ((count,),) = yield Run("changes", {})
+    ids = [item.id for item in items]
+    if count < len(ids):
+        ((found,),) = yield Run("succeeded", given)
+        ids = from_json(found)
+    if count:
+        yield Run("remove_finished", {"ids": json_text(ids)})
+    return set(ids)
 
 
 def _end(settlements: Sequence[Settlement], expired_only: bool) -> Script[set[str]]:

@@ -32,7 +32,7 @@ create table job (
     cancel_grace real,
     cancel_by text,
     cancel_reason text,
-    primary key (id, shard)
+    primary key (id)
 );
 create index job_ready on job (shard, lane, ready_at, id) where state = 'ready';
 create index job_running on job (shard, owner, lane) where state = 'running';
@@ -67,7 +67,7 @@ create table job_history (
     replays integer not null default 0,
     payload text not null,
     result text,
-    primary key (id, shard)
+    primary key (id)
 );
 create index job_history_dead on job_history (shard, id) where state = 'dead';
 create index job_history_fingerprint on job_history (shard, fingerprint, id) where state = 'dead';

@@ -4,7 +4,7 @@ insert into job (id, shard, lane, state, attempt, crashes, fence, run_at, ready_
 select value ->> 0, :shard, value ->> 1, 'ready', 0, 0, 0, :now, :now, :now, value ->> 2
 from json_each(:rows)
 where true
-on conflict (id, shard) do nothing
+on conflict do nothing
 
 -- name: pick
 -- The places of the first `most` ready jobs of each lane, a list for each as one text.
@@ -39,12 +39,15 @@ select
 from job
 where rowid in (select value from json_each(:places))
 
--- name: succeed_held
--- Which of these jobs still run under this claim.
+-- name: succeeded
+-- Which of these jobs the transaction has just ended under this owner.
 select json_group_array(job.id)
 from json_each(:rows) as r
-cross join job on job.id = r.value ->> 0 and job.shard = :shard
-where +job.state = 'running' and +job.fence = r.value ->> 1 and +job.owner = :owner and +job.lease = :lease
+cross join job_history as job on job.id = r.value ->> 0 and job.shard = :shard
+where +job.state = 'succeeded' and +job.fence = r.value ->> 1 and +job.owner = :owner and +job.finished_at = :now
+
+-- name: changes
+select changes()
 
 -- name: succeed
 insert into job_history (
@@ -57,6 +60,7 @@ select
     r.value ->> 2
 from json_each(:rows) as r
 cross join job on job.id = r.value ->> 0 and job.shard = :shard
+where +job.state = 'running' and +job.fence = r.value ->> 1 and +job.owner = :owner and +job.lease = :lease
 
 -- name: settle_held
 -- Which of these settlements hold, by their position.
