@@ -29,7 +29,7 @@ from fairlead.core.jobs.model import (
     instant,
 )
 from fairlead.core.jobs.progress import Progress
-from fairlead.core.jobs.states import State
+from fairlead.core.jobs.states import FINAL, LIVE, State
 from fairlead.core.jobs.workers import state_of
 from fairlead.core.stored import readable, word
 
@@ -141,6 +141,8 @@ def filter_row(wanted: JobFilter) -> dict[str, Any]:
     """What list_jobs, list_dead, dead_groups and purge_dead take; null does not restrict."""
     return {
         "states": json.dumps(wanted.states) if wanted.states else None,
+        "live": not LIVE.isdisjoint(wanted.states or LIVE),
+        "finished": not FINAL.isdisjoint(wanted.states or FINAL),
         "type": wanted.type,
         "tenant": wanted.tenant,
         "pool": wanted.pool,

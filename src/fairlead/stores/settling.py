@@ -50,7 +50,7 @@ def settlement_row(settlement: Settlement) -> dict[str, Any]:
 
 
 def unanswered_successes(settlements: Sequence[Settlement], settled: set[str]) -> dict[str, Settlement]:
-    """Successes without callbacks that were not settled now, by id: they may have been before, with an answer that was lost."""
+    """Successes without callbacks that were not settled now, by id: an answer about them may have been lost."""
     plain = (item for item in settlements if item.state is SUCCEEDED and not item.calls_back)
     return {item.id: item for item in plain if item.id not in settled}
 

@@ -30,7 +30,7 @@ PATIENCE = 0.25  # seconds that tidying up waits for others
 Value = TypeVar("Value")
 
 
-class Database:
+class DatabaseFile:
     """Runs works: functions of a connection and the transaction's now."""
 
     def __init__(self, address: Address, clock: Callable[[], float] = time.time, reads: bool = True) -> None:

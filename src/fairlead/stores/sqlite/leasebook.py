@@ -9,15 +9,15 @@ import apsw
 
 from fairlead.stores.sqlite.address import parse
 from fairlead.stores.sqlite.connection import query
-from fairlead.stores.sqlite.database import Database
+from fairlead.stores.sqlite.database import DatabaseFile
 
 
 class SqliteLeaseBook:
     """Renews leases for a keeper that runs outside the handlers' event loop."""
 
-    def __init__(self, target: str | Database, clock: Callable[[], float] = time.time) -> None:
-        self._shared = isinstance(target, Database)
-        self._database = target if isinstance(target, Database) else Database(parse(target), clock, reads=False)
+    def __init__(self, target: str | DatabaseFile, clock: Callable[[], float] = time.time) -> None:
+        self._shared = isinstance(target, DatabaseFile)
+        self._database = target if isinstance(target, DatabaseFile) else DatabaseFile(parse(target), clock, reads=False)
         self._is_open = self._shared
 
     def renew(self, worker_ids: Sequence[str], lease: float) -> set[str]:

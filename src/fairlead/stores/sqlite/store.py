@@ -24,7 +24,7 @@ from fairlead.stores.settling import succeeded_before, unanswered_successes
 from fairlead.stores.sqlite import verbs
 from fairlead.stores.sqlite.address import parse
 from fairlead.stores.sqlite.connection import query
-from fairlead.stores.sqlite.database import Database
+from fairlead.stores.sqlite.database import DatabaseFile
 from fairlead.stores.sqlite.leasebook import SqliteLeaseBook
 from fairlead.stores.sqlite.migrate import apply_missing, check_schema
 from fairlead.stores.sqlite.wakeups import LocalWakeups, SocketWakeups
@@ -45,7 +45,7 @@ class SqliteStore(JobStore):
         self._url = url
         self._clock = clock
         self._address = parse(url)
-        self._database = Database(self._address, clock)
+        self._database = DatabaseFile(self._address, clock)
         self._wakeups = LocalWakeups() if self._address.in_memory else SocketWakeups(self._address.path)
 
     async def open(self) -> None:

@@ -11,7 +11,7 @@ select
 from (
     select *
     from job as job
-    where job.shard = :shard
+    where :live::boolean and job.shard = :shard
         and (:cursor::uuid is null or job.id < :cursor::uuid)
         and (:states::json is null or job.state in (select json_array_elements_text(:states::json)))
         and (:key::text is null or job.unique_key = :key)
@@ -41,7 +41,7 @@ select
 from (
     select *
     from job_history as job
-    where job.shard = :shard
+    where :finished::boolean and job.shard = :shard
         and (:cursor::uuid is null or job.id < :cursor::uuid)
         and (:states::json is null or job.state in (select json_array_elements_text(:states::json)))
         and (:key::text is null or job.unique_key = :key)
