@@ -282,6 +282,17 @@ async def test_a_type_that_comes_later_is_pruned_too(world: World) -> None:
     assert await state_of(world.store, late) is None
 
 
+async def test_a_type_that_comes_later_and_is_kept_for_longer_is_pruned_too(world: World) -> None:
+    await finished_job(world.store)
+    await world.store.jobs.prune({}, 7 * DAY, 1000)
+    world.advance(DAY)
+    late = await finished_job(world.store, REPORT)
+    for days, state in ((1, State.SUCCEEDED), (20, State.SUCCEEDED), (20, None)):
+        world.advance(days * DAY)
+        await world.store.jobs.prune({"report": 30 * DAY}, 7 * DAY, 1000)
+        assert await state_of(world.store, late) is state
+
+
 async def test_attempts_of_dead_letters_go_with_them_and_those_of_kept_ones_stay(world: World) -> None:
     dead = {}
     for lane in (LANE, REPORT, LANE._replace(type="text")):

@@ -10,7 +10,7 @@ from typing import NamedTuple
 DAY = 86400.0
 WINDOWS = 400  # days of ends that one pruning goes through
 LATE = 60.0  # seconds by which an end may become visible late
-ALL = ""  # the mark of types that have none yet
+ALL = ""  # the mark that types begin with
 
 Remove = Callable[[Sequence[str], float, float, int], Awaitable[tuple[int, float | None]]]
 
@@ -29,14 +29,15 @@ def groups(
     """What there is to remove of each type."""
     found: dict[tuple[float, float], list[str]] = {}
     for name in types:
-        after, before = marks.get(name, marks.get(ALL, 0.0)), now - retention.get(name, default)
+        before = now - retention.get(name, default)
+        after = marks.get(name, min(marks.get(ALL, 0.0), before - LATE))
         if after < before:
             found.setdefault((after, before), []).append(name)
     return [Group(tuple(names), *span) for span, names in found.items()]
 
 
 async def remove_group(group: Group, limit: int, remove: Remove) -> tuple[int, float]:
-    """Remove up to `limit` jobs of a group; returns how many, and up to which end all are gone."""
+    """Remove up to `limit` jobs of a group; returns how many, and the mark from which the next pruning goes on."""
     removed, after = 0, group.after
     for _ in range(WINDOWS):
         if after >= group.before or removed >= limit:
@@ -46,4 +47,4 @@ async def remove_group(group: Group, limit: int, remove: Remove) -> tuple[int, f
         count, last = await remove(group.types, after, until, asked)
         removed += count
         after = until if count < asked or last is None else last
-    return removed, after
+    return removed, max(group.after, after - LATE)

@@ -71,10 +71,10 @@ async def _delete_old(
             ((count, last),) = await cursor.fetchall()
             return count, last
 
-        count, gone_to = await remove_group(group, limit - removed, remove)
+        count, mark = await remove_group(group, limit - removed, remove)
         removed += count
-        moved |= dict.fromkeys(group.types, gone_to - LATE)
-    batch = [{"type": name, "pruned_to": mark} for name, mark in moved.items()]
+        moved |= dict.fromkeys(group.types, mark)
+    batch = [{"type": name, "pruned_to": to} for name, to in moved.items()]
     await connection.execute(query("move_marks"), {"rows": json.dumps(batch)})
     return removed
 

@@ -118,10 +118,10 @@ class SqliteStore(JobStore):
         ((now,),) = await self.ask("read_clock")
         removed, moved = 0, {ALL: now - default_retention - LATE}
         for group in groups(types, retention, default_retention, marks, now):
-            count, gone_to = await remove_group(group, limit - removed, self._remove_history)
+            count, mark = await remove_group(group, limit - removed, self._remove_history)
             removed += count
-            moved |= dict.fromkeys(group.types, gone_to - LATE)
-        await self.run_each("move_marks", [{"type": name, "pruned_to": mark} for name, mark in moved.items()])
+            moved |= dict.fromkeys(group.types, mark)
+        await self.run_each("move_marks", [{"type": name, "pruned_to": to} for name, to in moved.items()])
         await self.run("forget_keys", limit=min(limit, SLICE))
         await self.run("forget_workers")
         await self.run("forget_run_counts")
