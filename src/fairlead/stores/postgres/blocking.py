@@ -128,45 +128,17 @@ class OwnThread:
         return self._known
 
 
-class LaneWriter:
-    """Writes lanes for submissions in somebody else's transaction, on a connection of its own, and commits at once.
+def write_lanes(conninfo: str, lanes: Iterable[Lane]) -> None:
+    """Write lanes for a submission in somebody else's transaction, on a connection of our own, and commit.
 
     A lane that was written in the caller's transaction would be locked until that ends: every other submission to it
     would wait, and two transactions could wait for each other.
     """
-
-    def __init__(self, conninfo: str) -> None:
-        self._conninfo = conninfo
-        self._connection: Punctual | None = None
-        self._one_at_a_time = threading.Lock()
-
-    def write(self, lanes: Iterable[Lane]) -> None:
-        """Make sure that these lanes are there, and that none of them is removed as idle."""
-        with self._one_at_a_time, translating():
-            try:
-                connection = self._connection = self._connection or self._connect()
-                with connection.transaction():
-                    drive(ensure_lanes(lanes), lambda statement: _perform(connection, statement))
-            except (psycopg.Error, _Late) as error:
-                self._forget()
-                if isinstance(error, _Late):
-                    raise explain(TimeoutError()) from None
-                raise
-
-    def close(self) -> None:
-        """Close the connection; the next write opens another."""
-        with self._one_at_a_time:
-            self._forget()
-
-    def _connect(self) -> Punctual:
-        connection = Punctual.connect(self._conninfo, autocommit=True)
-        is_direct_blocking(connection)
-        return connection
-
-    def _forget(self) -> None:
-        if self._connection is not None:
-            self._connection.close()
-            self._connection = None
+    try:
+        with translating(), Punctual.connect(conninfo, autocommit=True) as connection, connection.transaction():
+            drive(ensure_lanes(lanes), lambda statement: _perform(connection, statement))
+    except _Late:
+        raise explain(TimeoutError()) from None
 
 
 def _perform(connection: Punctual, statement: Statement) -> list[Any]:

@@ -28,7 +28,7 @@ from fairlead.records.lanes import KnownLanes, distinct_lanes, ensure_lanes
 from fairlead.stores.migrations import needed_version
 from fairlead.stores.postgres import partitions
 from fairlead.stores.postgres.arrays import Texts, plain_array
-from fairlead.stores.postgres.blocking import LaneWriter, OwnThread
+from fairlead.stores.postgres.blocking import OwnThread, write_lanes
 from fairlead.stores.postgres.connection import (
     POOL_SIZE,
     conninfo,
@@ -89,7 +89,6 @@ class PostgresStore(PooledDatabase, JobStore):
         self._pool = make_pool(url)
         self._transactions = Transactions(url)
         self._own_thread = OwnThread(url)
-        self._lane_writer = LaneWriter(self._conninfo)
 
     async def open(self) -> None:
         """Connect, and check that the schema is the one this version needs."""
@@ -103,7 +102,6 @@ class PostgresStore(PooledDatabase, JobStore):
     async def close(self) -> None:
         """Give back all connections."""
         await asyncio.to_thread(self._own_thread.close)
-        await asyncio.to_thread(self._lane_writer.close)
         await self._transactions.close()
         await self._pool.close(timeout=5)
 
@@ -162,7 +160,7 @@ class PostgresStore(PooledDatabase, JobStore):
 
         def ensure(lanes: Iterable[Lane]) -> None:
             if new := self._lanes.new_among(lanes):
-                self._lane_writer.write(new)
+                write_lanes(self._conninfo, new)
                 self._lanes.add(new)
 
         return run_within(connection, "postgresql", query, jobs, door=door, ensure=ensure)
