@@ -107,6 +107,21 @@ class Backlog(NamedTuple):
     age: float
 
 
+class DepthBound(Protocol):
+    """A bound on a tenant's waiting jobs, for which the store counts before it stores."""
+
+    @property
+    def tenant(self) -> str:
+        """Whose waiting jobs are counted."""
+
+    @property
+    def most(self) -> int:
+        """How many may wait; counting ends beyond that."""
+
+    def admit(self, waiting: int, count: int) -> None:
+        """An error refuses to store so many more where so many wait; it may be asked again for the same jobs."""
+
+
 class Door(Protocol):
     """Decides about submissions inside a caller's transaction, by figures that are read there when they are old."""
 
@@ -117,11 +132,8 @@ class Door(Protocol):
     def is_stale(self) -> bool:
         """Whether the figures are to be read again."""
 
-    def lacks(self, jobs: Sequence[NewJob]) -> bool:
-        """Whether it has to read a figure first that matters for these jobs."""
-
-    def tenants(self) -> list[str]:
-        """Whose figures it wants."""
+    def wants_sample(self) -> bool:
+        """Whether it goes by the sampled figures."""
 
     def follow(self, changed: Changed) -> None:
         """Take over the controls that were read."""
@@ -129,8 +141,8 @@ class Door(Protocol):
     def sampled(self, backlog: Mapping[str, Backlog]) -> None:
         """Take over the figures that were read."""
 
-    def admit_here(self, jobs: Sequence[NewJob]) -> Sequence[NewJob]:
-        """The jobs that are to be stored; an error refuses all."""
+    def admit_here(self, jobs: Sequence[NewJob]) -> tuple[Sequence[NewJob], Sequence[DepthBound]]:
+        """The jobs that are to be stored, and the bounds to be counted for; an error refuses all."""
 
 
 class JobStore(Database, Protocol):
@@ -144,13 +156,16 @@ class JobStore(Database, Protocol):
     async def close(self) -> None:
         """Give back everything; the store can be opened again."""
 
-    async def enqueue(self, jobs: Sequence[NewJob], again: bool = False, wake: Collection[str] = ()) -> list[Enqueued]:
-        """Store the jobs in one transaction, with hints that leave with its commit; answers in the same order."""
-
-    def enqueue_now(self, jobs: Sequence[NewJob], wake: Collection[str] = ()) -> list[Enqueued] | None:
+    async def enqueue(
+        self,
+        jobs: Sequence[NewJob],
+        again: bool = False,
+        wake: Collection[str] = (),
+        bounds: Sequence[DepthBound] = (),
+    ) -> list[Enqueued]:
         """Store the jobs in one transaction, with hints that leave with its commit; answers in the same order.
 
-        None where the caller has to go the common way: nothing was stored then, and nobody was told.
+        The waiting jobs of the tenants that are bounded are counted in it first, one submission of a tenant at a time.
         """
 
     def enqueue_within(self, connection: Any, jobs: Sequence[NewJob], door: "Door | None" = None) -> Any:
@@ -173,9 +188,6 @@ class JobStore(Database, Protocol):
 
     async def wake(self, pools: Iterable[str]) -> None:
         """Hint to listening workers that these pools may have work."""
-
-    def wake_now(self, pools: Iterable[str]) -> None:
-        """Hint to listening workers that these pools may have work; a hint that fails is only a slower start."""
 
     async def listen(self, on_wake: Callable[[str], None]) -> None:
         """Call back with the pool at each hint, until cancelled; heals itself."""

@@ -9,6 +9,7 @@ committed meanwhile, and is replaced only by a compare-and-swap on the job id ju
 A key belongs to a tenant and a type. A later submission with a stronger scope makes the key that strong.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -16,24 +17,43 @@ from fairlead.core.jobs.idempotency import answers, name_of, split_repeats
 from fairlead.core.jobs.model import Enqueued, NewJob, Scope, Unique
 from fairlead.errors import StoreUnavailable
 from fairlead.ports.database import Run, RunEach, Script
+from fairlead.ports.jobs import DepthBound
 
 ROUNDS = 5
 LOCK_PATIENCE = "100ms"
 FOREVER = 1000 * 365.25 * 86400.0  # seconds that a key is kept for good
 
 
-def enqueue_script(jobs: Sequence[NewJob], again: bool = False) -> Script[list[Enqueued]]:
-    """Store the jobs whose key is free; the result says what each submission became."""
+def enqueue_script(
+    jobs: Sequence[NewJob], again: bool = False, bounds: Sequence[DepthBound] = (), lock: str | None = None
+) -> Script[list[Enqueued]]:
+    """Store the jobs whose key is free; the result says what each submission became.
+
+    Those that may be stored already were counted the first time. `lock` names the statement that keeps others from
+    counting for the same tenant until this transaction ends.
+    """
     kept, stands_for = split_repeats(jobs)
     existing = yield from claim_keys([job for job in kept if job.unique])
     if stronger := _stronger_repeats(jobs, stands_for, existing):
         yield RunEach("strengthen_keys", stronger)
     fresh = [job for job in kept if job.id not in existing]
+    if fresh and not again:
+        yield from _keep_within(bounds, fresh, lock)
     if fresh:
         yield RunEach("insert_jobs", [job_row(job) for job in fresh])
     if again and fresh:
         yield RunEach("withdraw_finished", [{"id": job.id} for job in fresh])
     return answers(jobs, stands_for, existing)
+
+
+def _keep_within(bounds: Sequence[DepthBound], jobs: Sequence[NewJob], lock: str | None) -> Script[None]:
+    """Let each bound decide by the number of the tenant's jobs that wait; their order keeps takers from deadlocks."""
+    added = Counter(job.lane.tenant for job in jobs)
+    for bound in sorted(bounds, key=lambda item: item.tenant):
+        if lock:
+            yield Run(lock, {"tenant": bound.tenant})
+        ((waiting,),) = yield Run("count_waiting_of", {"tenant": bound.tenant, "most": bound.most + 1})
+        bound.admit(waiting, added[bound.tenant])
 
 
 def job_row(job: NewJob) -> dict[str, Any]:

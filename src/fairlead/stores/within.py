@@ -15,10 +15,10 @@ from typing import Any, NamedTuple, TypeVar
 from pydantic_core import to_json
 
 from fairlead.core.jobs.model import Enqueued, Lane, NewJob
-from fairlead.core.protection.backpressure import with_shed
+from fairlead.core.protection.backpressure import ALL, with_shed
 from fairlead.errors import ConfigError, StoreUnavailable
 from fairlead.ports.database import Rows, Run, RunEach, Script, Settle, Statement
-from fairlead.ports.jobs import Door
+from fairlead.ports.jobs import DepthBound, Door
 from fairlead.records.backpressure import backlog_of
 from fairlead.records.controls import changed_of
 from fairlead.records.enqueue import enqueue_script, key_is_held
@@ -106,33 +106,32 @@ def _script(task: Task) -> Script[list[Enqueued]]:
     """Make sure of the database, ask whether the jobs may be submitted, make sure of the lanes, then enqueue."""
     if task.path is not None:
         _require_same_file((yield Run("main_file", {})), task.path)
-    kept = task.jobs if task.door is None else (yield from _admit(task.door, task.jobs))
+    kept, bounds = (task.jobs, ()) if task.door is None else (yield from _admit(task.door, task.jobs))
     if not kept:
         return with_shed(task.jobs, [], [])
     if task.ensure is None:
         yield from ensure_lanes(job.lane for job in kept)
-    answers = yield from _patient_script(task, kept)
+    answers = yield from _patient_script(task, kept, bounds)
     return answers if len(kept) == len(task.jobs) else with_shed(task.jobs, kept, answers)
 
 
-def _patient_script(task: Task, jobs: Sequence[NewJob]) -> Script[list[Enqueued]]:
+def _patient_script(task: Task, jobs: Sequence[NewJob], bounds: Sequence[DepthBound]) -> Script[list[Enqueued]]:
     """On PostgreSQL a key may be held by another open transaction: wait for it, but not for ever."""
     if task.ensure is None or not any(job.unique for job in jobs):
-        return (yield from enqueue_script(jobs))
+        return (yield from enqueue_script(jobs, bounds=bounds))
     ((before,),) = yield Run("read_lock_timeout", {})
     yield Run("set_lock_timeout", {"patience": KEY_PATIENCE})
-    answers = yield from enqueue_script(jobs)
+    answers = yield from enqueue_script(jobs, bounds=bounds)
     yield Run("set_lock_timeout", {"patience": before})
     return answers
 
 
-def _admit(door: Door, jobs: Sequence[NewJob]) -> Script[Sequence[NewJob]]:
+def _admit(door: Door, jobs: Sequence[NewJob]) -> Script[tuple[Sequence[NewJob], Sequence[DepthBound]]]:
     """Read what the door has to know, where what it knows is old, and let it decide."""
-    is_stale = door.is_stale()
-    if is_stale:
+    if door.is_stale():
         door.follow(changed_of((yield Run("read_controls", {"since": door.version}))))
-    if (door.lacks(jobs) or is_stale) and (tenants := door.tenants()):
-        door.sampled(backlog_of((yield RunEach("read_backlog", [{"tenant": tenant} for tenant in tenants]))))
+        if door.wants_sample():
+            door.sampled(backlog_of((yield RunEach("read_backlog", [{"tenant": ALL}]))))
     return door.admit_here(jobs)
 
 
@@ -342,6 +341,8 @@ WRAPPERS: dict[str, Callable[[Any], Any]] = {
     "django.ConnectionProxy": _from_django,
     "django.DatabaseWrapper": _from_django,
     "django.BaseDatabaseWrapper": _from_django,
+    "django.CursorWrapper": lambda cursor: cursor.db,
+    "django.CursorDebugWrapper": lambda cursor: cursor.db,
 }
 
 ASYNC_WRAPPERS: dict[str, Callable[[Any], Awaitable[Any]]] = {

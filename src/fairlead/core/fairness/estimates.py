@@ -6,6 +6,7 @@ from fairlead.core.jobs.pools import BUILT_IN, Pool
 
 LEAST = 0.000_1  # seconds; what a job is charged at least, so that no job is free
 KEPT = 0.95  # of the average, at each new observation
+LONG = 1.0  # seconds; jobs that will probably take so long are told to the other workers at once
 
 
 def built_in(name: str) -> Pool:

@@ -19,7 +19,7 @@ than 64 have work, each gets several short jobs in a row, up to 50 ms together, 
 hundreds of lanes for one job each. Such a bundle counts as one job of that length: it makes nobody's share smaller.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from hashlib import blake2b
 from itertools import chain
 from math import ceil
@@ -37,7 +37,7 @@ BUNDLE = 0.05  # slot-seconds
 NO_LIMITS: Mapping[str, int] = {}
 KEPT_IDLE = 1_000  # shares without work that are kept beyond as many as have some
 
-__all__ = ["AGEING", "POOL", "Balance", "Charge", "FairQueue", "Grant", "out_of_turn", "urgency"]
+__all__ = ["AGEING", "POOL", "Balance", "Charge", "FairQueue", "Grant", "urgency"]
 
 
 class Grant(NamedTuple):
@@ -103,11 +103,6 @@ class FairQueue:
         if not share.busy:
             share.enter()
             self._busy.add(share)
-
-    def expect(self, active: ActiveLane) -> None:
-        """A lane may have work; what is known of it better stays."""
-        if active.lane.id not in self._find(active.lane).lanes:
-            self.add(active)
 
     def drop(self, lane: Lane) -> None:
         """A lane has run dry."""
@@ -260,20 +255,6 @@ class FairQueue:
             if share.is_idle:
                 del self._seats[key]
                 del self._accounts[share.pool, share.account]
-
-
-def out_of_turn(
-    lanes: Sequence[ActiveLane], free_slots: int, estimate: Callable[[str, str], float], room: Mapping[str, int]
-) -> list[Grant]:
-    """Divide the free slots evenly among lanes without asking whose turn it is, as far as their pools have room."""
-    left, each = dict(room), max(1, free_slots // max(1, len(lanes)))
-    grants = []
-    for lane, since in lanes[-free_slots:]:
-        most = min(each, left.get(lane.pool, each))
-        if most > 0:
-            grants.append(Grant(lane, most, since, estimate(lane.pool, lane.type)))
-            left[lane.pool] = left.get(lane.pool, free_slots) - most
-    return grants
 
 
 def _next_pool(left: Iterable[Share], charged: Mapping[Share, float]) -> tuple[Share, float]:

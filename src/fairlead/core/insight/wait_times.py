@@ -3,19 +3,18 @@
 The buckets are those of core.runtimes: a percentile is at most 12.5 % above the truth and never below it.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from random import Random
 from typing import NamedTuple, TypeVar
 
 from fairlead.core.fairness.run_times import bucket_of, percentile, thinned
 
 SAMPLE = 250  # waits of which the buckets are counted, each for as many others, where more have begun
-AT_ONCE = 25  # and of so many, where more have begun in one spell
+AT_ONCE = 25  # and of so many, where more have begun at once
 MINUTE = 60
 
-Begun = tuple[str, float, float]
+Begun = tuple[str, float]  # the pool of a job that was started, and the seconds that it had waited
 Key = TypeVar("Key", str, int)
-Job = TypeVar("Job")
 
 
 class WaitCount(NamedTuple):
@@ -37,39 +36,28 @@ class Spread(NamedTuple):
 
 
 class Waits:
-    """The waits that one worker has seen; the start of a job only appends to a list, of many at once a few are counted.
+    """The waits that one worker has seen; where many jobs begin at once a sample of them is counted."""
 
-    Of each job there is its pool, when it became ready by the store's clock, and when it was started by this process's;
-    `ahead` tells how far the store's clock is ahead of this process's.
-    """
-
-    def __init__(self, ahead: Callable[[], float] = lambda: 0.0) -> None:
-        self.ahead = ahead
+    def __init__(self) -> None:
         self._begun: list[Begun] = []
         self._counts: dict[tuple[str, int], int] = {}
         self._random = Random()
 
     def begun(self, jobs: Sequence[Begun]) -> None:
         """Jobs were started."""
-        self.begun_alike(jobs, lambda job: job)
-
-    def begun_alike(self, jobs: Sequence[Job], begun_of: Callable[[Job], Begun]) -> None:
-        """The same; what there is to know of a job is asked only of those that are counted."""
         if len(jobs) <= AT_ONCE:
-            self._begun += map(begun_of, jobs)
+            self._begun += jobs
         else:
-            sample = thinned(jobs, AT_ONCE, self._random)
-            self._count((begun_of(job), stands_for) for job, stands_for in sample)
+            self._count(thinned(jobs, AT_ONCE, self._random))
 
     def sort(self) -> None:
-        """Count what has begun since the last call."""
+        """Count the jobs that were started since the last call."""
         begun, self._begun = self._begun, []
         self._count(thinned(begun, SAMPLE, self._random))
 
     def _count(self, sample: Iterable[tuple[Begun, int]]) -> None:
-        ahead = self.ahead()
-        for (pool, ready_at, started), stands_for in sample:
-            key = (pool, bucket_of(started + ahead - ready_at))
+        for (pool, waited), stands_for in sample:
+            key = (pool, bucket_of(waited))
             self._counts[key] = self._counts.get(key, 0) + stands_for
 
     def take(self) -> list[WaitCount]:

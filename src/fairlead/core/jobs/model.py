@@ -347,7 +347,7 @@ class JobRecord:
     started_at: datetime | None
     finished_at: datetime | None
     worker: str | None
-    result: str | None
+    result: Any  # JSON text as a store has it; in a program what the handler returned
     error: ErrorInfo | None
     key: str | None
     options: str | None

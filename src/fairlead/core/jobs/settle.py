@@ -3,9 +3,7 @@
 Workers, the recoverer, timeouts and cancellation all come here, and what leaves here goes through `store.jobs.settle`.
 """
 
-from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from itertools import repeat
 from random import Random
 from typing import NamedTuple
 
@@ -26,8 +24,6 @@ LOST_FINGERPRINT = fingerprint(LOST)
 
 Policy = Retry | Policies
 
-_new = tuple.__new__
-
 
 class Relief(NamedTuple):
     """What a failure is spared, and what becomes of its retry, for reasons beyond its own job.
@@ -46,30 +42,13 @@ def settle(
     job: Claim | Held, outcome: Outcome, policy: Policy, rng: Random, relief: Relief | None = None
 ) -> Settlement:
     """Decide the next state of a job whose run, or whose wait, ended in `outcome`."""
-    if outcome.ending is SUCCEEDED:
-        return _succeed(job, outcome)
-    decide = _DECISIONS[outcome.ending] if job.cancel is None else _heed
+    ending = outcome.ending
+    decide = _DECISIONS[ending] if job.cancel is None or ending is SUCCEEDED else _heed
     settlement = decide(job, outcome, policy, rng)
     if relief is not None and settlement.state in (State.RETRYING, State.DEAD):
         settlement = _relieve(settlement, job, policy_for(policy, _failure(outcome)), relief, rng)
     states.require(settlement.hold.state, settlement.state)
     return settlement
-
-
-def succeed(claims: Sequence[Claim], results: Iterable[str | None]) -> list[Settlement]:
-    """What `settle` decides of runs that ended well, for many at once and column by column, each with its result."""
-    states.require(states.RUNNING, states.SUCCEEDED)
-    if not claims:
-        return []
-    ids, _, _, attempts, crashes, fences, _, _, _, _, options, leases, cancels = zip(*claims, strict=True)
-    alike = all(map(_are_alike, (fences, leases, cancels)))  # the jobs of one claim mostly share their hold
-    holds = repeat(claims[0].hold) if alike else [job.hold for job in claims]
-    calls_back = repeat(False) if options.count(None) == len(options) else map(_calls_back, options)
-    each = zip(
-        ids, holds, repeat(states.SUCCEEDED), attempts, crashes, repeat(SUCCEEDED), repeat(0.0), results, repeat(None),
-        calls_back, repeat(None),
-    )  # fmt: skip
-    return list(map(_new, repeat(Settlement), each))
 
 
 def heed(settlement: Settlement, job: Held) -> Settlement | None:
@@ -85,11 +64,9 @@ def is_followed(settlement: Settlement) -> bool:
     return settlement.state is State.EXPIRED or (settlement.calls_back and settlement.state in states.FINAL)
 
 
-def _succeed(job: Claim | Held, outcome: Outcome) -> Settlement:
-    """What has ended well counts, whoever wanted to cancel it meanwhile."""
-    settlement = _settlement(job, outcome, states.SUCCEEDED)
-    states.require(settlement.hold.state, states.SUCCEEDED)
-    return settlement
+def _succeed(job: Claim | Held, outcome: Outcome, policy: Policy, rng: Random) -> Settlement:
+    """A success counts, whoever wanted to cancel the job meanwhile."""
+    return _settlement(job, outcome, states.SUCCEEDED)
 
 
 def _fail(job: Claim | Held, outcome: Outcome, policy: Policy, rng: Random) -> Settlement:
@@ -179,10 +156,6 @@ def _calls_back(options: str | None) -> bool:
     return options is not None and wants_callback(options)
 
 
-def _are_alike(values: Sequence[object]) -> bool:
-    return values.count(values[0]) == len(values)
-
-
 def _marked(error: ErrorInfo) -> ErrorInfo:
     """The error with a fingerprint, whoever described it."""
     if error.fingerprint:
@@ -191,6 +164,7 @@ def _marked(error: ErrorInfo) -> ErrorInfo:
 
 
 _DECISIONS = {
+    Ending.SUCCEEDED: _succeed,
     Ending.FAILED: _fail,
     Ending.TIMED_OUT: _fail,
     Ending.SNOOZED: _snooze,

@@ -13,7 +13,7 @@ from enum import StrEnum
 from typing import Any
 
 from fairlead.core.durations import Duration, seconds
-from fairlead.core.jobs.model import Enqueued, Lane, NewJob, Priority
+from fairlead.core.jobs.model import Enqueued, NewJob, Priority
 from fairlead.core.jobs.states import State
 from fairlead.core.names import check_name
 from fairlead.core.protection.controls import Controls, Value
@@ -33,7 +33,7 @@ RETRY_AFTER = 5.0  # a backlog is looked at again every second or so, and has to
 DEFERRED = "DEFERRED"
 OPTION = "deferred"  # of a job that was put off
 SHED = "SHED"
-MOST_TENANTS = 10_000
+USUAL_DEPTH = 1_000_000  # jobs of a tenant that may wait where no rule says how many
 
 
 class Action(StrEnum):
@@ -99,13 +99,12 @@ class Policy:
         self._flows = flows(controls)
         policy = controls.get(OVERLOAD, POLICY)
         self.overload = Overload.from_value(policy.value) if policy and policy.value else None
-        self.needs_backlog = bool(self._depths or self.overload)
-        self.any = self.needs_backlog or bool(self._flows)
+        self.any = bool(self.overload or self._flows)  # beside depths, which bound every tenant
 
-    def depth(self, tenant: str) -> int | None:
+    def depth(self, tenant: str) -> int:
         """How many jobs of a tenant may wait."""
         found: int | None = self._narrowest(self._depths, tenant)
-        return found
+        return USUAL_DEPTH if found is None else found
 
     def flow(self, tenant: str) -> Flow | None:
         """How fast a tenant may submit."""
@@ -141,24 +140,10 @@ def _flow(value: Value) -> Flow | None:
     return readable(lambda: flow(value["rate"], value.get("burst")), None)
 
 
-def backlog_of(policy: Policy, waiting: Mapping[Lane, tuple[int, int]]) -> dict[str, int]:
-    """What clients need to know, from the ready and all waiting jobs of each lane; the largest tenants if many."""
-    total, tenants = 0, dict[str, int]()
-    for lane, (ready, all_) in waiting.items():
-        total += ready
-        if policy.depth(lane.tenant) is not None:
-            tenants[lane.tenant] = tenants.get(lane.tenant, 0) + all_
-    largest = sorted(tenants.items(), key=lambda item: -item[1])[:MOST_TENANTS]
-    return {ALL: total, **dict(largest)}
-
-
-def refuse_by_depth(policy: Policy, tenant: str, waiting: int, count: int) -> Refused | None:
+def refuse_by_depth(tenant: str, most: int, waiting: int, count: int) -> TenantQueueFull:
     """Why so many more jobs of a tenant may not wait."""
-    most = policy.depth(tenant)
-    if most is None or waiting + count <= most:
-        return None
     return TenantQueueFull(
-        f"tenant {tenant!r} has about {waiting} waiting jobs and may have {most}, so {count} more were refused; "
+        f"tenant {tenant!r} has {waiting} waiting jobs and may have {most}, so {count} more were refused; "
         "nothing was stored: submit again later, or raise the bound with `fairlead backpressure depth`",
         RETRY_AFTER,
         quota=most,

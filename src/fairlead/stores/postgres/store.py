@@ -3,7 +3,6 @@
 import asyncio
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from contextlib import suppress
 from typing import Any, TypeVar
 
 import psycopg
@@ -19,16 +18,15 @@ from fairlead.core.jobs.model import (
     Settlement,
 )
 from fairlead.core.jobs.settle import is_followed
-from fairlead.errors import StoreError, StoreRefused, StoreUnavailable
+from fairlead.errors import StoreRefused, StoreUnavailable
 from fairlead.ports.database import Rows, Run, Script
-from fairlead.ports.jobs import BlockingTransaction, Door, JobStore, OpenTransaction
+from fairlead.ports.jobs import BlockingTransaction, DepthBound, Door, JobStore, OpenTransaction
 from fairlead.records import rows
 from fairlead.records.enqueue import brief_script, enqueue_script, key_is_held, waking
 from fairlead.records.lanes import KnownLanes, distinct_lanes, ensure_lanes
 from fairlead.stores.migrations import needed_version
 from fairlead.stores.postgres import partitions
 from fairlead.stores.postgres.arrays import Texts, plain_array
-from fairlead.stores.postgres.blocking import OwnThread, write_lanes
 from fairlead.stores.postgres.connection import (
     POOL_SIZE,
     conninfo,
@@ -38,6 +36,7 @@ from fairlead.stores.postgres.connection import (
     translating,
 )
 from fairlead.stores.postgres.database import SHARD, PooledDatabase, drive, json_text
+from fairlead.stores.postgres.lanes import write_lanes
 from fairlead.stores.postgres.listening import listen
 from fairlead.stores.postgres.migrate import MIGRATIONS, check_schema
 from fairlead.stores.postgres.settling import end_script, succeed_script
@@ -47,6 +46,7 @@ from fairlead.stores.within import run_within
 
 KEY_PATIENCE = 5.0  # seconds that a submission tries to take a key that an open transaction holds
 KEY_PAUSE = 0.2
+LOCK = "lock_depth"
 
 Value = TypeVar("Value")
 
@@ -88,7 +88,6 @@ class PostgresStore(PooledDatabase, JobStore):
         self._listen_conninfo = None if listen_url is None else conninfo(listen_url)
         self._pool = make_pool(url)
         self._transactions = Transactions(url)
-        self._own_thread = OwnThread(url)
 
     async def open(self) -> None:
         """Connect, and check that the schema is the one this version needs."""
@@ -96,23 +95,28 @@ class PostgresStore(PooledDatabase, JobStore):
             async with await psycopg.AsyncConnection.connect(self._conninfo, autocommit=True) as connection:
                 await check_schema(connection)
         self._pool = make_pool(self._url)
-        self._own_thread = OwnThread(self._url)
         await self._pool.open()
 
     async def close(self) -> None:
         """Give back all connections."""
-        await asyncio.to_thread(self._own_thread.close)
         await self._transactions.close()
         await self._pool.close(timeout=5)
 
-    async def enqueue(self, jobs: Sequence[NewJob], again: bool = False, wake: Collection[str] = ()) -> list[Enqueued]:
+    async def enqueue(
+        self,
+        jobs: Sequence[NewJob],
+        again: bool = False,
+        wake: Collection[str] = (),
+        bounds: Sequence[DepthBound] = (),
+    ) -> list[Enqueued]:
         """Store the jobs in one transaction, with hints that leave with its commit."""
         await self._ensure_lanes(distinct_lanes(jobs))
-        if not again and all(job.is_plain for job in jobs) and await self._insert_plain(jobs, wake):
+        is_plain = not again and not bounds and all(job.is_plain for job in jobs)
+        if is_plain and await self._insert_plain(jobs, wake):
             return [Enqueued(job.id, False) for job in jobs]
         if any(job.unique for job in jobs):
-            return await self._enqueue_keyed(jobs, again, wake)
-        return await self.transact(lambda: waking(enqueue_script(jobs, again), wake))
+            return await self._enqueue_keyed(jobs, again, wake, bounds)
+        return await self.transact(lambda: waking(enqueue_script(jobs, again, bounds, LOCK), wake))
 
     async def _insert_plain(self, jobs: Sequence[NewJob], wake: Collection[str]) -> bool:
         """Store jobs whose ids are new, since looking whether they are costs a third more; False if one is not."""
@@ -124,36 +128,26 @@ class PostgresStore(PooledDatabase, JobStore):
             raise
         return True
 
-    async def _enqueue_keyed(self, jobs: Sequence[NewJob], again: bool, wake: Collection[str]) -> list[Enqueued]:
+    async def _enqueue_keyed(
+        self, jobs: Sequence[NewJob], again: bool, wake: Collection[str], bounds: Sequence[DepthBound]
+    ) -> list[Enqueued]:
         """A key may be held by a transaction that somebody left open: no connection of ours waits for that long."""
         give_up = time.monotonic() + KEY_PATIENCE
         while True:
             try:
-                return await self.transact(lambda: waking(brief_script(enqueue_script(jobs, again)), wake))
+                return await self.transact(
+                    lambda: waking(brief_script(enqueue_script(jobs, again, bounds, LOCK)), wake)
+                )
             except StoreUnavailable as error:
                 if not isinstance(error.__cause__, LockNotAvailable):
                     raise
                 if time.monotonic() > give_up:
                     raise StoreUnavailable(key_is_held(jobs)) from error
-            await asyncio.sleep(KEY_PAUSE)
+            await self.pause(KEY_PAUSE)
 
-    def enqueue_now(self, jobs: Sequence[NewJob], wake: Collection[str] = ()) -> list[Enqueued] | None:
-        """Store jobs that nothing is special about, on the calling thread where nobody else does; else None."""
-        if self._lanes.new_among(distinct_lanes(jobs)) or not all(job.is_plain for job in jobs):
-            return None
-        try:
-            is_stored = self._own_thread.run("insert_plain", {"shard": SHARD, **_plain_rows(jobs, wake)})
-        except StoreRefused as error:
-            if isinstance(error.__cause__, UniqueViolation):
-                return None
-            raise
-        return [Enqueued(job.id, False) for job in jobs] if is_stored else None
-
-    def wake_now(self, pools: Iterable[str]) -> None:
-        """Hint to listening workers that these pools may have work."""
-        with suppress(StoreError):
-            for pool in set(pools):
-                self._own_thread.run("notify", {"pool": pool})
+    async def pause(self, seconds: float) -> None:
+        """Wait before the next try."""
+        await asyncio.sleep(seconds)
 
     def enqueue_within(self, connection: Any, jobs: Sequence[NewJob], door: Door | None = None) -> Any:
         """Store the jobs in the caller's own open transaction, their lanes before it on a connection of our own."""

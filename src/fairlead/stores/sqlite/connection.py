@@ -5,6 +5,7 @@ import random
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from copy import copy
 from pathlib import Path
 from typing import TypeVar
 
@@ -124,7 +125,7 @@ def translating(path: str) -> Iterator[None]:
 def explain(error: Exception, path: str) -> FairleadError:
     """What a driver's error means and what to do about it."""
     if isinstance(error, FairleadError):
-        return type(error)(*error.args)
+        return copy(error)
     text = str(error) or type(error).__name__
     if isinstance(error, (*BUSY, apsw.ProtocolError)):
         return StoreUnavailable(

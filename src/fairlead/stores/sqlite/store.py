@@ -1,14 +1,13 @@
 """The store port on SQLite."""
 
-import asyncio
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from copy import copy
 from typing import Any, TypeVar
 
 from fairlead.core.jobs.model import (
     Claim,
     Enqueued,
-    Lane,
     Lease,
     NewJob,
     Quota,
@@ -16,7 +15,7 @@ from fairlead.core.jobs.model import (
 )
 from fairlead.errors import ConfigError
 from fairlead.ports.database import Rows, Run, RunEach, Script
-from fairlead.ports.jobs import BlockingTransaction, Door, JobStore, OpenTransaction
+from fairlead.ports.jobs import BlockingTransaction, DepthBound, Door, JobStore, OpenTransaction
 from fairlead.records import rows
 from fairlead.records.lanes import KnownLanes, distinct_lanes
 from fairlead.stores.pruning import ALL, LATE, groups, remove_group
@@ -24,7 +23,7 @@ from fairlead.stores.settling import succeeded_before, unanswered_successes
 from fairlead.stores.sqlite import verbs
 from fairlead.stores.sqlite.address import parse
 from fairlead.stores.sqlite.connection import query
-from fairlead.stores.sqlite.database import DatabaseFile
+from fairlead.stores.sqlite.database import CallingThread, DatabaseFile
 from fairlead.stores.sqlite.leasebook import SqliteLeaseBook
 from fairlead.stores.sqlite.migrate import apply_missing, check_schema
 from fairlead.stores.sqlite.wakeups import LocalWakeups, SocketWakeups
@@ -50,7 +49,7 @@ class SqliteStore(JobStore):
 
     async def open(self) -> None:
         """Connect, and check that the schema is the one this version needs; one in memory is made here."""
-        await asyncio.to_thread(self._database.open)
+        await self._database.start()
         try:
             if self._address.in_memory:
                 await self._database.run(apply_missing)
@@ -61,7 +60,13 @@ class SqliteStore(JobStore):
 
     async def close(self) -> None:
         """Give back all connections."""
-        await asyncio.to_thread(self._database.close)
+        await self._database.stop()
+
+    def blocking(self) -> "SqliteStore":
+        """The same store with verbs that run on the calling thread, and whose coroutines therefore never wait."""
+        own = copy(self)
+        own._database = CallingThread(self._database)
+        return own
 
     def lease_book(self) -> SqliteLeaseBook:
         """A lease book on a connection of its own; a database in memory has only one."""
@@ -69,18 +74,16 @@ class SqliteStore(JobStore):
             return SqliteLeaseBook(self._database)
         return SqliteLeaseBook(self._url, self._clock)
 
-    async def enqueue(self, jobs: Sequence[NewJob], again: bool = False, wake: Collection[str] = ()) -> list[Enqueued]:
+    async def enqueue(
+        self,
+        jobs: Sequence[NewJob],
+        again: bool = False,
+        wake: Collection[str] = (),
+        bounds: Sequence[DepthBound] = (),
+    ) -> list[Enqueued]:
         """Store the jobs in one transaction, and hint when it is committed."""
         new = self._lanes.new_among(distinct_lanes(jobs))
-        answers = await self._database.run(verbs.enqueue(jobs, new, again))
-        return self._stored(answers, new, wake)
-
-    def enqueue_now(self, jobs: Sequence[NewJob], wake: Collection[str] = ()) -> list[Enqueued]:
-        """Store the jobs in one transaction, on the calling thread where nobody else writes."""
-        new = self._lanes.new_among(distinct_lanes(jobs))
-        return self._stored(self._database.call(verbs.enqueue(jobs, new)), new, wake)
-
-    def _stored(self, answers: list[Enqueued], new: list[Lane], wake: Collection[str]) -> list[Enqueued]:
+        answers = await self._database.run(verbs.enqueue(jobs, new, again, bounds))
         self._lanes.add(new)
         if wake:
             self._wakeups.wake(set(wake))
@@ -141,10 +144,6 @@ class SqliteStore(JobStore):
 
     async def wake(self, pools: Iterable[str]) -> None:
         """Hint to listening workers that these pools may have work."""
-        self.wake_now(pools)
-
-    def wake_now(self, pools: Iterable[str]) -> None:
-        """The same, from any thread."""
         self._wakeups.wake(set(pools))
 
     async def listen(self, on_wake: Callable[[str], None]) -> None:

@@ -16,6 +16,7 @@ from pydantic_core import from_json, to_json
 from fairlead.core.jobs.model import Enqueued, Lane, Lease, NewJob, Quota, Settlement
 from fairlead.core.jobs.settle import is_followed
 from fairlead.ports.database import Rows, Run, Script, Settle, Statement
+from fairlead.ports.jobs import DepthBound
 from fairlead.records.enqueue import enqueue_script
 from fairlead.records.following import follow_script
 from fairlead.records.lanes import ensure_lanes
@@ -72,16 +73,18 @@ def _plain(row: dict[str, Any]) -> dict[str, Any]:
     return {name: value.timestamp() if isinstance(value, datetime) else value for name, value in row.items()}
 
 
-def enqueue(jobs: Sequence[NewJob], lanes: Sequence[Lane], again: bool = False) -> Work[list[Enqueued]]:
+def enqueue(
+    jobs: Sequence[NewJob], lanes: Sequence[Lane], again: bool = False, bounds: Sequence[DepthBound] = ()
+) -> Work[list[Enqueued]]:
     """A work that stores jobs, and before them the lanes that may be new."""
-    is_plain = not again and all(job.is_plain for job in jobs)
+    is_plain = not again and not bounds and all(job.is_plain for job in jobs)
     plain = json_text([(job.id, job.lane.id, job.payload) for job in jobs]) if is_plain else ""
 
     def script() -> Script[list[Enqueued]]:
         if lanes:
             yield from ensure_lanes(lanes)
         if not is_plain:
-            return (yield from enqueue_script(jobs, again))
+            return (yield from enqueue_script(jobs, again, bounds))
         yield Run("insert_plain", {"rows": plain})
         return [Enqueued(job.id, False) for job in jobs]
 

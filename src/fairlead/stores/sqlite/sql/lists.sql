@@ -111,3 +111,20 @@ from job
 where shard = :shard and state = 'running' and lane in (select value from json_each(:lanes))
 order by started_at, id
 limit :most
+
+-- name: count_waiting_of
+-- How many jobs of a tenant wait; no more than a bound are looked at.
+select count(*)
+from (
+    select 1
+    from lane
+    cross join job indexed by job_ready on job.shard = :shard and job.lane = lane.id and job.state = 'ready'
+    where lane.tenant = :tenant
+    union all
+    select 1
+    from lane
+    cross join job indexed by job_due_lane
+        on job.shard = :shard and job.lane = lane.id and job.state in ('scheduled', 'retrying')
+    where lane.tenant = :tenant
+    limit :most
+)
