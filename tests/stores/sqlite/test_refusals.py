@@ -175,7 +175,7 @@ async def test_a_file_that_may_not_grow_stores_nothing_and_heals(tmp_path: Path)
 
 
 READ_ONLY = """
-import asyncio, os, sys
+import asyncio, concurrent.futures.thread, os, sys  # all of them before the rights are given up
 from fairlead.errors import StoreRefused
 from fairlead.records.store import Store
 from fairlead.wiring import make_store
