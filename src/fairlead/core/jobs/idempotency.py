@@ -32,16 +32,21 @@ def check_key(key: str) -> str:
     return key
 
 
+def name_of(job: NewJob) -> tuple[str, str, str]:
+    """What a key belongs to: tenant, type and the key itself; a job without a key has a name of its own."""
+    return job.lane.tenant, job.lane.type, job.unique.key if job.unique else job.id
+
+
 def split_repeats(jobs: Sequence[NewJob]) -> tuple[list[NewJob], dict[str, str]]:
     """The jobs without those whose key came earlier in the batch, and whose id stands for which repeat."""
-    first: dict[tuple[str, str], str] = {}
+    first: dict[tuple[str, str, str], str] = {}
     kept: list[NewJob] = []
     stands_for: dict[str, str] = {}
     for job in jobs:
         if job.unique is None:
             kept.append(job)
             continue
-        standing = first.setdefault((job.lane.tenant, job.unique.key), job.id)
+        standing = first.setdefault(name_of(job), job.id)
         if standing == job.id:
             kept.append(job)
         else:

@@ -186,7 +186,6 @@ class Claim(NamedTuple):
     options: str | None
     lease: Lease
     cancel: CancelRequest | None = None
-    place: int | None = None  # where the store keeps it, if it says so
 
     @property
     def hold(self) -> Hold:
@@ -264,7 +263,6 @@ class Settlement(NamedTuple):
     result: str | None = None
     error: ErrorInfo | None = None
     calls_back: bool = False  # the job wants somebody told when it ends
-    place: int | None = None  # where the store keeps the job, if it said so
     curbed_by: Curb | None = None
 
     @property
