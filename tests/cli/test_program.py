@@ -13,7 +13,7 @@ import pytest
 
 import fairlead
 from fairlead.cli.program import COMMANDS
-from fairlead.core.jobs.model import WorkerInfo
+from fairlead.core.jobs.workers import WorkerInfo
 from tests.cli.conftest import HOSTILE, Run, Shop
 from tests.support.processes import heed_ctrl_c
 

@@ -1,9 +1,12 @@
 from dataclasses import replace
 from datetime import UTC, datetime
 
+from fairlead.core.jobs.job_records import AttemptRecord, JobRecord, Page
+
 from fairlead.core.insight.timeline import Moment
+from fairlead.core.jobs.dead_letters import DeadGroup
 from fairlead.core.jobs.failure import FailureClass
-from fairlead.core.jobs.model import AttemptRecord, DeadGroup, Ending, ErrorInfo, JobRecord, Page, Priority
+from fairlead.core.jobs.model import Ending, ErrorInfo, Priority
 from fairlead.core.jobs.progress import Progress
 from fairlead.core.jobs.states import State
 from fairlead.documents.dead_letters import DeadGroupDocument

@@ -3,7 +3,7 @@
 import pytest
 
 import fairlead
-from fairlead.core.fairness.ledger import Delivery, Entry
+from fairlead.core.fairness.ledger import Delivery, LedgerEntry
 from fairlead.core.fairness.tenancy import Tenant, Tenants
 from fairlead.core.protection.controls import Controls
 from fairlead.operate import tenants
@@ -40,7 +40,7 @@ async def test_shares_of_a_window_with_jains_index(store_url: str) -> None:
         await store.shares.record_usage([Delivery("short", "a", 30.0), Delivery("short", "b", 10.0)], [])
         found, minute = await store.shares.unsettled_ledger(600)
         await store.shares.settle_ledger(
-            [Entry(minute, item.pool, item.tenant, item.settled, item.delivered, 20.0, 5) for item in found]
+            [LedgerEntry(minute, item.pool, item.tenant, item.settled, item.delivered, 20.0, 5) for item in found]
         )
         shares = await tenants.read_shares(store, 3600.0)
         assert [(line.tenant, line.entitled, line.delivered, line.ratio) for line in shares.lines] == [

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from math import ceil
 
 from fairlead.api.problems import Problem, problem_of
-from fairlead.core.protection.token_bucket import Flow
+from fairlead.core.protection.token_bucket import RateLimit
 from fairlead.core.web.api_keys import ApiKey
 from fairlead.errors import FairleadError
 from fairlead.operate.request_rates import Meter, Reading
@@ -18,7 +18,7 @@ BURST_SECONDS = 2.0
 REFUSED_RATE = 2_000.0  # refused jobs a second that are worth reading
 LONGEST_REFUSAL = 5.0
 MOST_POLICIES = 1_000
-FAILURES = Flow(rate=5.0, burst=200.0)
+FAILURES = RateLimit(rate=5.0, burst=200.0)
 
 HeaderList = list[tuple[bytes, bytes]]
 
@@ -31,7 +31,7 @@ class Allowance:
         self._usual = rate
         self._keys = Meter()
         self._failures = Meter()
-        self._policies: dict[float, tuple[Flow, bytes]] = {}
+        self._policies: dict[float, tuple[RateLimit, bytes]] = {}
         self._unwanted: dict[str, tuple[float, FairleadError]] = {}
         self._clock = clock
 
@@ -85,8 +85,8 @@ class Allowance:
             raise _too_many(again_in)
 
 
-def _policy(rate: float) -> tuple[Flow, bytes]:
-    way = Flow(rate, max(1.0, float(ceil(rate * BURST_SECONDS))))
+def _policy(rate: float) -> tuple[RateLimit, bytes]:
+    way = RateLimit(rate, max(1.0, float(ceil(rate * BURST_SECONDS))))
     return way, f'"key";q={way.burst:.0f};w={max(1, ceil(way.burst / rate))}'.encode()
 
 

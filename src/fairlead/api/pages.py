@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Callable
 
 from fairlead.api.caller import Caller
 from fairlead.api.privacy import job_for
-from fairlead.core.jobs.model import JobRecord, Page
+from fairlead.core.jobs.job_records import JobRecord, Page
 from fairlead.documents.jobs import JobDocument, JobPage
 
 AT_ONCE = 50

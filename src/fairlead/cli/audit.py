@@ -9,8 +9,8 @@ import typer
 from fairlead.cli.loading import on_store
 from fairlead.cli.options import Database, Json, PageSize
 from fairlead.cli.output import listing, plain, show, show_document
+from fairlead.core.durations import instant
 from fairlead.core.insight.audit import AuditEntry
-from fairlead.core.jobs.model import instant
 from fairlead.operate.audit import Verification, verify_chain
 
 app = typer.Typer()

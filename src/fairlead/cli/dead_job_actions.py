@@ -32,7 +32,7 @@ from fairlead.cli.options import (
 )
 from fairlead.cli.output import listing, progress, show, show_document
 from fairlead.core.jobs.dead_letters import TOLERANCE, Stage
-from fairlead.core.jobs.model import JobFilter
+from fairlead.core.jobs.job_records import JobFilter
 from fairlead.errors import JobError, ReplayStopped
 from fairlead.operate import dead_letters
 from fairlead.operate.audit import Operator

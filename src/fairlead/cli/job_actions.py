@@ -43,7 +43,8 @@ from fairlead.cli.options import (
 )
 from fairlead.cli.output import COLOURS, progress, show, show_document, state_cell
 from fairlead.core.jobs.cancel import GRACE
-from fairlead.core.jobs.model import JobFilter, Priority
+from fairlead.core.jobs.job_records import JobFilter
+from fairlead.core.jobs.model import Priority
 from fairlead.core.jobs.states import State
 from fairlead.errors import JobError
 from fairlead.operate import cancel_jobs, change_jobs, dead_letters

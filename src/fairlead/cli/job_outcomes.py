@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from fairlead.cli.loading import on_store
 from fairlead.cli.options import require_yes
 from fairlead.cli.output import show, show_document
-from fairlead.core.jobs.model import JobFilter
+from fairlead.core.jobs.job_records import JobFilter
 from fairlead.errors import IllegalMove, JobError
 from fairlead.operate import dead_letters
 from fairlead.operate.dead_letters import Outcome

@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from rich.text import Text
 
 from fairlead.cli.output import block, cell, is_narrow, listing, moment, more, short, show, state_cell
-from fairlead.core.durations import words
+from fairlead.core.durations import humanize
 from fairlead.core.insight.timeline import Moment
-from fairlead.core.jobs.model import JobRecord, Page
+from fairlead.core.jobs.job_records import JobRecord, Page
 from fairlead.core.jobs.progress import Progress
 from fairlead.core.jobs.states import State
 from fairlead.operate.dead_letters import DeadLetter
@@ -25,7 +25,7 @@ def print_page(page: Page, now: float) -> None:
         "tenant": lambda job: job.tenant,
         "state": lambda job: state_cell(job.state),
         "try": lambda job: job.attempt,
-        "age": lambda job: words(max(0.0, now - job.created_at.timestamp())),
+        "age": lambda job: humanize(max(0.0, now - job.created_at.timestamp())),
         "took": lambda job: _took(job, now),
         "error": lambda job: short(job.error),
     }
@@ -56,8 +56,8 @@ def _terms(job: JobRecord, terms: JobTerms, lease: float | None) -> dict[str, ob
     """How often a job is tried, when a run is stopped, and how long its worker still owns it."""
     return {
         "attempt": f"{job.attempt} of {terms.attempts}" if terms.attempts else job.attempt,
-        "timeout": None if terms.timeout is None else words(terms.timeout),
-        "lease": None if lease is None else f"{words(lease)} left",
+        "timeout": None if terms.timeout is None else humanize(terms.timeout),
+        "lease": None if lease is None else f"{humanize(lease)} left",
     }
 
 
@@ -107,7 +107,7 @@ def _print_timeline(moments: Sequence[Moment]) -> None:
             "what": _what,
             "state": lambda step: None if step.state is None else state_cell(step.state),
             "worker": lambda step: step.worker and step.worker[:8],
-            "took": lambda step: None if step.took is None else words(max(0.0, step.took)),
+            "took": lambda step: None if step.took is None else humanize(max(0.0, step.took)),
             "note": _note,
         },
         none="nothing",
@@ -146,4 +146,4 @@ def _took(job: JobRecord, now: float) -> str | None:
     if job.started_at is None or not (job.finished_at or job.state is State.RUNNING):
         return None
     end = job.finished_at.timestamp() if job.finished_at else now
-    return words(max(0.0, end - job.started_at.timestamp()))
+    return humanize(max(0.0, end - job.started_at.timestamp()))

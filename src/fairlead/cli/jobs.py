@@ -28,8 +28,10 @@ from fairlead.cli.options import (
     whole_id,
 )
 from fairlead.cli.output import listing, moment, plain, show, show_document, state_cell
+from fairlead.core.durations import instant
 from fairlead.core.insight.explain import Explanation
-from fairlead.core.jobs.model import DeadGroup, JobFilter, JobRecord, instant
+from fairlead.core.jobs.dead_letters import DeadGroup
+from fairlead.core.jobs.job_records import JobFilter, JobRecord
 from fairlead.core.jobs.states import State
 from fairlead.operate import dead_letters
 from fairlead.operate.dead_letters import DeadLetter

@@ -10,7 +10,8 @@ import typer
 
 from fairlead.core.durations import seconds
 from fairlead.core.jobs.ids import is_id
-from fairlead.core.jobs.model import JobFilter, Priority
+from fairlead.core.jobs.job_records import JobFilter
+from fairlead.core.jobs.model import Priority
 from fairlead.core.jobs.retry import Retry
 from fairlead.core.jobs.states import State
 from fairlead.errors import ConfigError, JobNotFound, PayloadError

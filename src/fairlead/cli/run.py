@@ -14,8 +14,8 @@ import typer
 from fairlead.app import App
 from fairlead.cli.loading import load_app
 from fairlead.cli.serve import AppPath, Served, served_beside
-from fairlead.core.durations import words
-from fairlead.core.jobs.model import JobFilter
+from fairlead.core.durations import humanize
+from fairlead.core.jobs.job_records import JobFilter
 from fairlead.core.jobs.states import State
 from fairlead.core.names import check_name
 from fairlead.core.web.callbacks import TYPE as DELIVERY
@@ -347,6 +347,6 @@ async def _tell_drain(
             more = f" and {len(jobs) - MOST_TOLD} more" if len(jobs) > MOST_TOLD else ""
             output.write(
                 "info", "draining", {"jobs": [job.id for job in jobs], "at_most": drain},
-                f"stopping: waits for {named}{more}, at most {words(drain)}; Ctrl-C stops at once",
+                f"stopping: waits for {named}{more}, at most {humanize(drain)}; Ctrl-C stops at once",
             )  # fmt: skip
         await asyncio.sleep(TELL_EVERY)

@@ -25,7 +25,7 @@ from fairlead.cli.output import block, cell, listing, moment, plain, show, show_
 from fairlead.client.client import Client
 from fairlead.client.schedules import Schedules
 from fairlead.config import Settings
-from fairlead.core.durations import words
+from fairlead.core.durations import humanize
 from fairlead.core.schedule.schedules import CatchUp, FireOutcome, Overlap, PastFire, ScheduleRecord, ScheduleState
 from fairlead.errors import ScheduleNotFound
 from fairlead.handlers.recurring import Terms
@@ -216,7 +216,7 @@ def _print(record: ScheduleRecord) -> None:
 
 
 def _facts(record: ScheduleRecord) -> list[tuple[str, object]]:
-    window = f" (within {words(record.catch_up_window)})" if record.catch_up.value != "none" else ""
+    window = f" (within {humanize(record.catch_up_window)})" if record.catch_up.value != "none" else ""
     facts: list[tuple[str, object]] = [
         ("name", record.name),
         ("state", record.state.value),
@@ -231,7 +231,7 @@ def _facts(record: ScheduleRecord) -> list[tuple[str, object]]:
         ("declared by", record.app or "nobody's code"),
     ]
     if record.start_within is not None:
-        facts.append(("start within", words(record.start_within)))
+        facts.append(("start within", humanize(record.start_within)))
     if record.options is not None:
         facts.append(("options", record.options))
     return facts

@@ -9,7 +9,7 @@ from rich.text import Text
 from fairlead.cli.loading import on_store
 from fairlead.cli.options import Actor, Database, Json, group, operator
 from fairlead.cli.output import cell, listing, moment, plain, show, show_document
-from fairlead.core.durations import words
+from fairlead.core.durations import humanize
 from fairlead.operate.limits import limit_holders
 from fairlead.operate.setting_kinds import KINDS, Kind
 from fairlead.operate.settings import (
@@ -188,5 +188,5 @@ def _text(name: str, value: object) -> str:
     if isinstance(value, datetime):
         return str(moment(value))
     if isinstance(value, float):
-        return words(value) if name in DURATIONS else f"{value:g}{'/s' if name == 'rate' else ''}"
+        return humanize(value) if name in DURATIONS else f"{value:g}{'/s' if name == 'rate' else ''}"
     return ", ".join(map(str, value)) if isinstance(value, tuple) else str(value)

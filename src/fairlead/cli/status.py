@@ -10,7 +10,7 @@ from rich.text import Text
 from fairlead.cli.loading import on_store, settings_for
 from fairlead.cli.options import Database, Json
 from fairlead.cli.output import cell, listing, plain, show, show_document
-from fairlead.core.durations import words
+from fairlead.core.durations import humanize
 from fairlead.core.insight.diagnosis import Alert
 from fairlead.core.insight.diagnosis import Level as AlertLevel
 from fairlead.core.insight.wait_times import Spread
@@ -77,9 +77,9 @@ def _print_pools(found: SystemStatus) -> None:
     waits: dict[str, Spread] = found.waits.pools
 
     def wait(name: str, pool: str) -> str | None:
-        return words(getattr(waits[pool], name)) if pool in waits else None
+        return humanize(getattr(waits[pool], name)) if pool in waits else None
 
-    show(Text(f"\npools, and how long jobs waited in the last {words(found.waits.seconds)}", "bold"))
+    show(Text(f"\npools, and how long jobs waited in the last {humanize(found.waits.seconds)}", "bold"))
     listing(
         found.pools,
         {
@@ -87,7 +87,7 @@ def _print_pools(found: SystemStatus) -> None:
             "workers": lambda item: item.workers,
             "slots": lambda item: f"{item.running} of {item.slots}",
             "ready": lambda item: item.jobs.get("ready", 0),
-            "oldest": lambda item: None if item.oldest_ready is None else words(item.oldest_ready),
+            "oldest": lambda item: None if item.oldest_ready is None else humanize(item.oldest_ready),
             "started": lambda item: waits[item.pool].total if item.pool in waits else 0,
             "p50": lambda item: wait("p50", item.pool),
             "p95": lambda item: wait("p95", item.pool),

@@ -9,7 +9,7 @@ import typer
 from fairlead.cli.loading import on_store
 from fairlead.cli.options import Database, Json, duration, group
 from fairlead.cli.output import listing, plain, show, show_document
-from fairlead.core.fairness.ledger import Line
+from fairlead.core.fairness.ledger import LedgerRow
 from fairlead.operate import tenants
 from fairlead.operate.tenants import TenantBounds, TenantState
 from fairlead.records.store import Store
@@ -36,8 +36,8 @@ def list_tenants(database: Database = None, as_json: Json = False) -> None:
         {
             "tenant": lambda item: item.tenant.name,
             "tier": lambda item: item.tenant.tier,
-            "weight": lambda item: f"{item.tenant.standing.weight:g}",
-            "minimum": lambda item: f"{item.tenant.standing.minimum:.1%}" if item.tenant.standing.minimum else None,
+            "weight": lambda item: f"{item.tenant.weighting.weight:g}",
+            "minimum": lambda item: f"{item.tenant.weighting.minimum:.1%}" if item.tenant.weighting.minimum else None,
             "waiting": lambda item: item.waiting,
             "set up": lambda item: item.since,
         },
@@ -49,7 +49,7 @@ def list_tenants(database: Database = None, as_json: Json = False) -> None:
 def show_tenant(name: Name, window: Window = 900.0, database: Database = None, as_json: Json = False) -> None:
     """Show a tenant, the bounds in force for it, and what it was due and got minute by minute."""
 
-    async def read(store: Store) -> tuple[TenantState, list[Line], TenantBounds]:
+    async def read(store: Store) -> tuple[TenantState, list[LedgerRow], TenantBounds]:
         state, lines = await tenants.show_tenant(store, name, window)
         return state, lines, await tenants.tenant_bounds(store, name)
 
@@ -59,7 +59,7 @@ def show_tenant(name: Name, window: Window = 900.0, database: Database = None, a
 
         show_document(TenantDetail.of(state, bounds=bounds, lines=lines))
         return
-    own = state.tenant.standing
+    own = state.tenant.weighting
     guaranteed = f", at least {own.minimum:.1%} of a pool" if own.minimum else ""
     together = ", shared with all tenants of its tier" if state.tenant.group else ""
     show(f"{plain(name)}: {plain(state.tenant.tier)}, weight {own.weight:g}{guaranteed}{together}")
@@ -86,7 +86,7 @@ def shares(
         show(f"Jain's index of delivered over entitled: {found.jain:.4f}")
 
 
-def _print_lines(lines: Sequence[Line]) -> None:
+def _print_lines(lines: Sequence[LedgerRow]) -> None:
     minute = {"minute": lambda line: f"{datetime.fromtimestamp(line.minute, UTC):%Y-%m-%d %H:%M}"}
     listing(
         lines,

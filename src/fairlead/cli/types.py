@@ -10,7 +10,7 @@ from fairlead.cli.loading import load_app, on_store
 from fairlead.cli.options import Database, Json, group
 from fairlead.cli.output import cell, listing, plain, show, show_document
 from fairlead.cli.retry_terms import print_terms
-from fairlead.core.durations import words
+from fairlead.core.durations import humanize
 from fairlead.core.fairness.run_times import Bar
 from fairlead.core.insight.wait_times import Spread
 from fairlead.core.jobs.pools import Pools, terms_in
@@ -51,9 +51,9 @@ def list_types(database: Database = None, as_json: Json = False) -> None:
             "pool": lambda look: look.type.pool,
             "goes to": lambda look: look.place if look.place != look.type.pool else None,
             "runs": lambda look: f"{look.runs.total:,}" if look.runs else 0,
-            "p50": lambda look: words(look.runs.p50) if look.runs else None,
-            "p95": lambda look: words(look.runs.p95) if look.runs else None,
-            "p99": lambda look: words(look.runs.p99) if look.runs else None,
+            "p50": lambda look: humanize(look.runs.p50) if look.runs else None,
+            "p95": lambda look: humanize(look.runs.p95) if look.runs else None,
+            "p99": lambda look: humanize(look.runs.p99) if look.runs else None,
         },
         none="no types yet: they are registered when a worker starts",
         cut=("type",),
@@ -108,13 +108,13 @@ def _print_runs(runs: Spread | None, bars: Sequence[Bar]) -> None:
     if runs is None:
         show("none")
         return
-    show(f"{runs.total:,}; half took up to {words(runs.p50)}, 95 % {words(runs.p95)}, 99 % {words(runs.p99)}")
+    show(f"{runs.total:,}; half took up to {humanize(runs.p50)}, 95 % {humanize(runs.p95)}, 99 % {humanize(runs.p99)}")
     most = max(bar.runs for bar in bars)
     listing(
         bars,
         {
-            "begin": lambda bar: words(bar.begin),
-            "end": lambda bar: words(bar.end),
+            "begin": lambda bar: humanize(bar.begin),
+            "end": lambda bar: humanize(bar.end),
             "runs": lambda bar: f"{bar.runs:,}",
             "share": lambda bar: cell("█" * (round(WIDTH * bar.runs / most) or (1 if bar.runs else 0)), "cyan"),
         },

@@ -7,9 +7,8 @@ import typer
 from fairlead.cli.loading import on_store
 from fairlead.cli.options import Actor, Database, Json, Reason, group, operator
 from fairlead.cli.output import cell, listing, plain, show, show_document
-from fairlead.core.durations import words
-from fairlead.core.jobs.model import WorkerRecord
-from fairlead.core.jobs.workers import reserved
+from fairlead.core.durations import humanize
+from fairlead.core.jobs.workers import WorkerRecord, reserved
 from fairlead.operate.workers import Direction, direct
 from fairlead.records.store import Store
 
@@ -41,7 +40,7 @@ def list_workers(database: Database = None, as_json: Json = False) -> None:
             "failed": lambda item: item.report.get("retrying", 0) + item.report.get("dead", 0),
             "refused": lambda item: item.report.get("refused", 0),
             "lost threads": lambda item: item.report.get("lost_threads", 0),
-            "lease": lambda item: words(item.lease_left) if item.live else None,
+            "lease": lambda item: humanize(item.lease_left) if item.live else None,
             "state": lambda item: cell(_state(item), "green" if item.live else "bold red"),
             "version": lambda item: item.info.version,
         },

@@ -15,7 +15,8 @@ from fairlead.core.insight.explain import Explanation
 from fairlead.core.insight.timeline import Moment, timeline
 from fairlead.core.jobs.idempotency import check_key
 from fairlead.core.jobs.ids import is_id
-from fairlead.core.jobs.model import AttemptRecord, Enqueued, JobFilter, JobRecord, NewJob, Page
+from fairlead.core.jobs.job_records import AttemptRecord, JobFilter, JobRecord, Page
+from fairlead.core.jobs.model import Enqueued, NewJob
 from fairlead.core.jobs.states import FINAL
 from fairlead.core.protection.backpressure import with_shed
 from fairlead.errors import JobNotDone, JobNotFound, TenantQueueFull

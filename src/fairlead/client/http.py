@@ -15,7 +15,9 @@ from fairlead.client.job import Fate, Job
 from fairlead.core.durations import Duration, seconds
 from fairlead.core.insight.timeline import Moment
 from fairlead.core.jobs.cancel import GRACE
-from fairlead.core.jobs.model import AttemptRecord, DeadGroup, JobRecord, Lane, Page, Priority
+from fairlead.core.jobs.dead_letters import DeadGroup
+from fairlead.core.jobs.job_records import AttemptRecord, JobRecord, Page
+from fairlead.core.jobs.model import Lane, Priority
 from fairlead.core.jobs.retry import Retry
 from fairlead.core.jobs.states import FINAL, State
 from fairlead.documents.dead_letters import DeadGroupDocument

@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from fairlead.core.jobs.model import JobFilter
+from fairlead.core.jobs.job_records import JobFilter
 from fairlead.core.jobs.states import State
 from fairlead.documents.base import NUMBER_ONLY, Body, Document, Name, PriorityWord, Reason, priority_of
 

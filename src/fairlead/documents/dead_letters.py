@@ -6,7 +6,8 @@ from typing import Annotated, Any, Self
 
 from pydantic import Field, model_validator
 
-from fairlead.core.jobs.model import DeadGroup, JobFilter
+from fairlead.core.jobs.dead_letters import DeadGroup
+from fairlead.core.jobs.job_records import JobFilter
 from fairlead.documents.base import NUMBER_ONLY, Body, Document, Id, Key, Name, Reason, Seconds, Text
 from fairlead.errors import FairleadError
 

@@ -10,7 +10,8 @@ from fairlead.core.insight.explain import Explanation
 from fairlead.core.insight.timeline import Moment
 from fairlead.core.jobs.cancel import GRACE, MOST_GRACE
 from fairlead.core.jobs.failure import FailureClass
-from fairlead.core.jobs.model import AttemptRecord, Ending, ErrorInfo, JobRecord, Page, Priority
+from fairlead.core.jobs.job_records import AttemptRecord, JobRecord, Page
+from fairlead.core.jobs.model import Ending, ErrorInfo, Priority
 from fairlead.core.jobs.progress import Progress
 from fairlead.core.jobs.states import State
 from fairlead.core.web.callbacks import OPTION

@@ -5,11 +5,10 @@ from typing import Any, Self
 
 from pydantic import Field
 
-from fairlead.core.durations import seconds
-from fairlead.core.fairness.ledger import Line
-from fairlead.core.jobs.model import instant
+from fairlead.core.durations import instant, seconds
+from fairlead.core.fairness.ledger import LedgerRow
 from fairlead.core.protection.retry_budget import RetryBudget
-from fairlead.core.protection.token_bucket import Flow
+from fairlead.core.protection.token_bucket import RateLimit
 from fairlead.documents.base import Document
 
 
@@ -57,7 +56,7 @@ class LedgerLine(Document):
     @classmethod
     def of(cls, record: object, **fields: Any) -> Self:
         """The document of a line."""
-        assert isinstance(record, Line)
+        assert isinstance(record, LedgerRow)
         return super().of(record, minute=instant(record.minute), **fields)
 
 
@@ -97,8 +96,8 @@ class TenantDetail(TenantDocument):
     @classmethod
     def of(cls, record: Any, **fields: Any) -> Self:
         """The document of a tenant's state with `bounds` and `lines` of the ledger."""
-        standing, bounds, lines = record.tenant.standing, fields.pop("bounds"), fields.pop("lines")
-        flow: Flow | None = bounds.submission
+        standing, bounds, lines = record.tenant.weighting, fields.pop("bounds"), fields.pop("lines")
+        flow: RateLimit | None = bounds.submission
         return super().of(
             record,
             effective_weight=standing.weight,

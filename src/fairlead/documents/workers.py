@@ -5,8 +5,7 @@ from typing import Any, Self
 
 from pydantic import Field
 
-from fairlead.core.jobs.model import WorkerRecord
-from fairlead.core.jobs.workers import DRAINING, RESERVE, reserved
+from fairlead.core.jobs.workers import DRAINING, RESERVE, WorkerRecord, reserved
 from fairlead.documents.base import Document
 
 

@@ -12,7 +12,7 @@ from fairlead.core.protection.backpressure import (
     Overload,
     Policy,
     depths,
-    flows,
+    rate_limits,
     refuse_by_depth,
 )
 from fairlead.core.protection.controls import Controls
@@ -44,7 +44,7 @@ async def require_room(store: Store, tenant: str) -> None:
 async def bounds(store: Store) -> Bounds:
     """All that is set, and what it has refused, put off and shed."""
     controls = await read_controls(store)
-    rates = {name: (way.rate, way.burst) for name, way in flows(controls).items()}
+    rates = {name: (way.rate, way.burst) for name, way in rate_limits(controls).items()}
     kinds = (DEPTH, SUBMISSION, OVERLOAD)
     versions = {(kind, name): item.version for kind in kinds for name, item in controls.of(kind).items()}
     return Bounds(depths(controls), rates, Policy(controls).overload, await store.backpressure.admissions(), versions)

@@ -30,7 +30,7 @@ from fairlead.core.protection.retry_budget import BEYOND, RetryBudget
 from fairlead.core.protection.retry_budget import KIND as BUDGET
 from fairlead.core.protection.run_counts import QUARANTINE as QUARANTINE_RUNS
 from fairlead.core.protection.run_counts import TYPE, subject
-from fairlead.core.protection.token_bucket import flow, parse_rate
+from fairlead.core.protection.token_bucket import parse_rate, rate_limit
 from fairlead.errors import ConfigError, NotSet, UnknownType
 from fairlead.operate import setting_views as views
 from fairlead.operate.audit import Operator
@@ -142,7 +142,7 @@ def _depth(wish: Wish) -> Value:
 
 def _submission(wish: Wish) -> Value:
     _check_tier(wish.name)
-    return flow(_needed(wish, "rate"), wish.fields.get("burst"))._asdict()
+    return rate_limit(_needed(wish, "rate"), wish.fields.get("burst"))._asdict()
 
 
 def _overload(wish: Wish) -> Value:

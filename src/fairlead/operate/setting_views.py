@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from typing import NamedTuple
 
+from fairlead.core.durations import instant
 from fairlead.core.fairness.tenancy import ANYONE, Tenants
-from fairlead.core.jobs.model import instant
 from fairlead.core.jobs.pools import CHANGEABLE, Pools
 from fairlead.core.protection.backpressure import DEPTH, OVERLOAD, POLICY, SUBMISSION
 from fairlead.core.protection.controls import Controls
@@ -133,7 +133,7 @@ async def tenants(store: Store, controls: Controls, name: str | None) -> Views:
     found = await tenant_states(store, controls, [] if name in (None, ANYONE) else [str(name)])
     views = {ANYONE: View({"tier": Tenants(controls).get(ANYONE).tier}, {})} if name in (None, ANYONE) else {}
     for state in found:
-        standing = state.tenant.standing
+        standing = state.tenant.weighting
         value = {"tier": state.tenant.tier, "weight": standing.weight, "minimum": standing.minimum}
         views[state.tenant.name] = View(value, {"waiting": state.waiting, "group": state.tenant.group})
     return views

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from fairlead.core.jobs.model import instant
+from fairlead.core.durations import instant
 from fairlead.core.protection.controls import Control, Controls, Value
 from fairlead.errors import ConfigError, NotSet
 from fairlead.operate.audit import Operator

@@ -6,32 +6,16 @@ from dataclasses import asdict
 from operator import itemgetter
 from typing import Any
 
+from fairlead.core.durations import instant
 from fairlead.core.insight.audit import AuditEntry
+from fairlead.core.jobs.dead_letters import DeadGroup
 from fairlead.core.jobs.failure import FailureClass
-from fairlead.core.jobs.model import (
-    AttemptRecord,
-    CancelRequest,
-    Claim,
-    DeadGroup,
-    Ending,
-    ErrorInfo,
-    Held,
-    Hold,
-    JobFilter,
-    JobRecord,
-    JobType,
-    Lane,
-    Lease,
-    Page,
-    Priority,
-    WorkerInfo,
-    WorkerRecord,
-    instant,
-)
+from fairlead.core.jobs.job_records import AttemptRecord, JobFilter, JobRecord, JobType, Page
+from fairlead.core.jobs.model import CancelRequest, Claim, Ending, ErrorInfo, Held, Hold, Lane, Lease, Priority
 from fairlead.core.jobs.progress import Progress
 from fairlead.core.jobs.states import FINAL, LIVE, State
-from fairlead.core.jobs.workers import state_of
-from fairlead.core.stored import readable, word
+from fairlead.core.jobs.workers import WorkerInfo, WorkerRecord, state_of
+from fairlead.core.stored import known_member, readable
 
 Row = Sequence[Any]
 
@@ -166,7 +150,7 @@ def attempt_of(row: Row) -> AttemptRecord:
         worker=row[2],
         started_at=instant(row[3]),
         ended_at=ended,
-        ending=word(Ending, row[5], Ending.FAILED),
+        ending=known_member(Ending, row[5], Ending.FAILED),
         error=_error(*row[6:11]),
         due_at=instant(row[11]),
         ready_at=instant(row[12]),

@@ -16,7 +16,7 @@ from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Any, TextIO
 
-from fairlead.core.durations import words
+from fairlead.core.durations import humanize
 from fairlead.telemetry.events import (
     AlertRaised,
     BreakerOpened,
@@ -134,7 +134,7 @@ class EventLog:
 
     def _write_failure(self, event: RunFailed) -> None:
         for (type_, error_type), count in self._failures.over():
-            text = f"{count} more runs of {type_} failed with {error_type} within {words(PERIOD)}"
+            text = f"{count} more runs of {type_} failed with {error_type} within {humanize(PERIOD)}"
             values = {"type": type_, "error_type": error_type, "count": count}
             self._output.write("warning", "runs_failed", values, text)
         if not self._failures.shows((event.type, event.error_type)):
@@ -192,14 +192,16 @@ def _values(event: Event) -> dict[str, Any]:
 def _failure(event: RunFailed) -> str:
     message = event.error if len(event.error) <= LONGEST_MESSAGE else f"{event.error[:LONGEST_MESSAGE]}…"
     after = (
-        f"it is dead: fairlead jobs show {event.job}" if event.again_in is None else f"again in {words(event.again_in)}"
+        f"it is dead: fairlead jobs show {event.job}"
+        if event.again_in is None
+        else f"again in {humanize(event.again_in)}"
     )
     whose = f"{event.type} {event.job} ({event.tenant})"
     return f"{whose} attempt {event.attempt} failed: {event.error_type}: {message}; {after}"
 
 
 def _end(event: JobEnded) -> str:
-    return f"{event.type} {event.job} ({event.tenant}) {event.state} in {words(event.ran)}"
+    return f"{event.type} {event.job} ({event.tenant}) {event.state} in {humanize(event.ran)}"
 
 
 def _short(value: object) -> object:

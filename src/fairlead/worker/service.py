@@ -11,9 +11,9 @@ from collections.abc import Callable
 from typing import Any
 
 from fairlead.config import Settings
-from fairlead.core.jobs.model import Ending, WorkerInfo
+from fairlead.core.jobs.model import Ending
 from fairlead.core.jobs.pools import POOL, Pools
-from fairlead.core.jobs.workers import DRAINING, RESERVE, is_worn
+from fairlead.core.jobs.workers import DRAINING, RESERVE, WorkerInfo, is_worn
 from fairlead.errors import LeaseLost, StoreError, StoreUnavailable
 from fairlead.handlers.spec import Registry
 from fairlead.ports.jobs import CONTROLS_HINT, EVERYONE, HEALTH_HINT, LIMITS_HINT, SCHEDULED_HINT, WORKER_HINT

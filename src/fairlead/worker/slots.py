@@ -287,16 +287,16 @@ class Slots:
             self._settler.stored(stored)
 
     def _decide(self, claim: Claim, outcome: Outcome, ran: float) -> Settlement:
-        relief, policies = None, NO_POLICIES
+        adjustment, policies = None, NO_POLICIES
         if outcome.ending is SUCCEEDED:
             self._health.succeeded(claim)
         else:
             claim = claim._replace(age=claim.age + ran)
-            relief = self._health.failed(claim, outcome)
+            adjustment = self._health.failed(claim, outcome)
             policies = self._terms.of(claim, self._registry[claim.lane.type]).policies
-        settlement = outcome.stored or settle(claim, outcome, policies, self._random, relief)
-        if relief is not None:
-            self._health.decided(claim, relief, settlement)
+        settlement = outcome.stored or settle(claim, outcome, policies, self._random, adjustment)
+        if adjustment is not None:
+            self._health.decided(claim, adjustment, settlement)
         if settlement.error is not None:
             tell_failure(self._telemetry, claim, settlement)
         if self._telemetry:

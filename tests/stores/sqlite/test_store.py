@@ -8,8 +8,9 @@ from typing import cast
 
 import pytest
 
-from fairlead.core.jobs.model import Ending, ErrorInfo, Lease, Quota, Settlement, WorkerInfo
+from fairlead.core.jobs.model import Ending, ErrorInfo, Lease, Quota, Settlement
 from fairlead.core.jobs.states import State
+from fairlead.core.jobs.workers import WorkerInfo
 from fairlead.records.store import Store
 from fairlead.stores.sqlite.leasebook import SqliteLeaseBook
 from fairlead.stores.sqlite.migrate import migrate

@@ -16,7 +16,7 @@ from fairlead.api.problems import problem_of
 from fairlead.api.streams import DESCRIBED, event, stream
 from fairlead.api.tags import OPERATORS
 from fairlead.core.jobs.ids import is_id
-from fairlead.core.jobs.model import JobFilter
+from fairlead.core.jobs.job_records import JobFilter
 from fairlead.documents.dead_letters import (
     DeadAction,
     DeadChoice,

@@ -14,7 +14,7 @@ from fairlead.api.parameters import JobId
 from fairlead.api.privacy import job_for
 from fairlead.api.streams import DESCRIBED, event, stream
 from fairlead.api.tags import APPLICATIONS
-from fairlead.core.jobs.model import JobRecord
+from fairlead.core.jobs.job_records import JobRecord
 from fairlead.core.jobs.states import FINAL
 from fairlead.documents.jobs import JobDocument
 

@@ -14,7 +14,8 @@ from fairlead.api.parameters import Cursor, JobId, KeyFilter, Limit, Moment, Nam
 from fairlead.api.privacy import explanation_for, job_for
 from fairlead.api.problems import Problem, problem_of
 from fairlead.api.tags import APPLICATIONS, OPERATORS
-from fairlead.core.jobs.model import Enqueued, JobFilter, JobRecord, NewJob, Priority
+from fairlead.core.jobs.job_records import JobFilter, JobRecord
+from fairlead.core.jobs.model import Enqueued, NewJob, Priority
 from fairlead.core.jobs.states import PENDING, State
 from fairlead.core.jobs.trace import parse_traceparent
 from fairlead.documents.base import Action, priority_of

@@ -8,19 +8,11 @@ from typing import Any, TypeVar
 import psycopg
 from psycopg.errors import LockNotAvailable, UniqueViolation
 
-from fairlead.core.jobs.model import (
-    Claim,
-    Enqueued,
-    Lane,
-    Lease,
-    NewJob,
-    Quota,
-    Settlement,
-)
+from fairlead.core.jobs.model import Claim, Enqueued, Lane, Lease, NewJob, Quota, Settlement
 from fairlead.core.jobs.settle import is_followed
 from fairlead.errors import StoreRefused, StoreUnavailable
 from fairlead.ports.database import Rows, Run, Script
-from fairlead.ports.jobs import BlockingTransaction, DepthBound, Door, JobStore, OpenTransaction
+from fairlead.ports.jobs import AdmissionCheck, BlockingTransaction, DepthBound, JobStore, OpenTransaction
 from fairlead.records import rows
 from fairlead.records.enqueue import brief_script, enqueue_script, key_is_held, waking
 from fairlead.records.lanes import KnownLanes, distinct_lanes, ensure_lanes
@@ -149,7 +141,7 @@ class PostgresStore(PooledDatabase, JobStore):
         """Wait before the next try."""
         await asyncio.sleep(seconds)
 
-    def enqueue_within(self, connection: Any, jobs: Sequence[NewJob], door: Door | None = None) -> Any:
+    def enqueue_within(self, connection: Any, jobs: Sequence[NewJob], admission: AdmissionCheck | None = None) -> Any:
         """Store the jobs in the caller's own open transaction, their lanes before it on a connection of our own."""
 
         def ensure(lanes: Iterable[Lane]) -> None:
@@ -157,7 +149,7 @@ class PostgresStore(PooledDatabase, JobStore):
                 write_lanes(self._conninfo, new)
                 self._lanes.add(new)
 
-        return run_within(connection, "postgresql", query, jobs, door=door, ensure=ensure)
+        return run_within(connection, "postgresql", query, jobs, admission=admission, ensure=ensure)
 
     async def claim(self, quotas: Sequence[Quota], lease: Lease) -> list[Claim]:
         """Make the lease's owner the owner of up to the given number of jobs of each lane."""
