@@ -3,8 +3,8 @@
 from typing import Any
 
 import pytest
-from fairlead.core.jobs.job_records import JobFilter
 
+from fairlead.core.jobs.job_records import JobFilter
 from fairlead.core.jobs.model import Lane, Priority
 from fairlead.core.web.callbacks import TYPE
 from tests.api.conftest import LANE, Api, open_api

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import pytest
-from fairlead.core.jobs.job_records import JobFilter
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule, run_state_machine_as_test
@@ -21,6 +20,7 @@ from fairlead.core.insight.audit import AuditNote
 from fairlead.core.jobs.cancel import CancelWrite
 from fairlead.core.jobs.dead_letters import Revival, revive
 from fairlead.core.jobs.idempotency import name_of
+from fairlead.core.jobs.job_records import JobFilter
 from fairlead.core.jobs.model import CancelRequest, Claim, Ending, Lease, NewJob, Priority, Quota, Scope, Settlement
 from fairlead.core.jobs.states import PENDING, State
 from fairlead.core.protection.controls import Control, Controls

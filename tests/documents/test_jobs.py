@@ -1,11 +1,10 @@
 from dataclasses import replace
 from datetime import UTC, datetime
 
-from fairlead.core.jobs.job_records import AttemptRecord, JobRecord, Page
-
 from fairlead.core.insight.timeline import Moment
 from fairlead.core.jobs.dead_letters import DeadGroup
 from fairlead.core.jobs.failure import FailureClass
+from fairlead.core.jobs.job_records import AttemptRecord, JobRecord, Page
 from fairlead.core.jobs.model import Ending, ErrorInfo, Priority
 from fairlead.core.jobs.progress import Progress
 from fairlead.core.jobs.states import State

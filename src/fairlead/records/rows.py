@@ -1,4 +1,4 @@
-"""From rows to the model, alike for every store; the queries return their columns in the order read here."""
+"""Conversion between rows and the model, the same on every database; statements return columns in this order."""
 
 import json
 from collections.abc import Callable, Iterable, Sequence
@@ -19,7 +19,7 @@ from fairlead.core.stored import known_member, readable
 
 Row = Sequence[Any]
 
-BY_AGE = itemgetter(6, 0)  # of a claim: since when its job is ready, and its id
+BY_AGE = itemgetter(6, 0)  # of a claim: ready_at, then id
 
 
 def lane_of(row: Row) -> Lane:
@@ -28,7 +28,7 @@ def lane_of(row: Row) -> Lane:
 
 
 def lane_row(lane: Lane) -> dict[str, Any]:
-    """What insert_lanes takes."""
+    """Return the parameters of insert_lanes."""
     return {
         "id": lane.id,
         "pool": lane.pool,
@@ -41,8 +41,8 @@ def lane_row(lane: Lane) -> dict[str, Any]:
 
 
 def claims_of(found: Iterable[Row], lane_of: Callable[[int], Lane], lease: Lease) -> list[Claim]:
-    """The first ready first, from (id, lane, payload, attempt, crashes, fence, ready_at, age, time_left, key,
-    options)."""
+    """Return claims ordered by ready_at, from (id, lane, payload, attempt, crashes, fence, ready_at, age, time_left,
+    key, options)."""
     ordered = sorted(found, key=BY_AGE)
     lanes = {lane_id: lane_of(lane_id) for lane_id in {row[1] for row in ordered}}
     return [
@@ -62,7 +62,7 @@ def hold_of(row: Row) -> Hold:
 
 
 def cancel_of(row: Row) -> CancelRequest | None:
-    """From (cancel_by, cancel_reason, cancel_grace), which are null where nobody has asked."""
+    """From (cancel_by, cancel_reason, cancel_grace), null without a cancel request."""
     by, reason, grace = row
     return None if grace is None else CancelRequest(by, reason, grace)
 
@@ -105,24 +105,24 @@ def job_of(row: Row) -> JobRecord:
 
 
 def progress_of(row: Row) -> Progress | None:
-    """From (done, total, message, at), which are absent or null where nothing was reported."""
+    """From (done, total, message, at), absent or null without a report."""
     at = instant(row[3]) if row else None
     return None if at is None else Progress(row[0], row[1], row[2], at)
 
 
 def page_of(found: Sequence[Row], limit: int) -> Page:
-    """A page from up to one row more than it holds: that one tells whether there is more."""
+    """Return a page from up to `limit` + 1 rows; the extra row shows that there is a next page."""
     jobs = tuple(job_of(row) for row in found[:limit])
     return Page(jobs, jobs[-1].id if len(found) > limit else None)
 
 
 def listing(wanted: JobFilter) -> str:
-    """The statement that lists these jobs: dead letters alone have indexes of their own."""
+    """Return the name of the statement that lists these jobs; dead letters have their own indexes."""
     return "list_dead" if wanted.states == (State.DEAD,) else "list_jobs"
 
 
 def filter_row(wanted: JobFilter) -> dict[str, Any]:
-    """What list_jobs, list_dead, dead_groups and purge_dead take; null does not restrict."""
+    """Return the parameters of list_jobs, list_dead, dead_groups and purge_dead; null does not filter."""
     return {
         "states": json.dumps(wanted.states) if wanted.states else None,
         "live": not LIVE.isdisjoint(wanted.states or LIVE),
@@ -175,12 +175,12 @@ def group_of(row: Row) -> DeadGroup:
 
 
 def audit_row(entry: AuditEntry) -> dict[str, Any]:
-    """What append_audit takes."""
+    """Return the parameters of append_audit."""
     return asdict(entry)
 
 
 def type_row(job_type: JobType) -> dict[str, Any]:
-    """What register_types takes."""
+    """Return the parameters of register_types."""
     return {
         "name": job_type.name,
         "version": job_type.version,
@@ -196,7 +196,7 @@ def type_of(row: Row) -> JobType:
 
 
 def worker_row(info: WorkerInfo, lease: float) -> dict[str, Any]:
-    """What register_worker takes."""
+    """Return the parameters of register_worker."""
     return {
         "id": info.id,
         "host": info.host,

@@ -4,9 +4,9 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
-from fairlead.core.jobs.job_records import JobRecord
 
 from fairlead.core.jobs.cancel import MOST_GRACE, cancel_error, cancel_write, make_request, not_cancellable
+from fairlead.core.jobs.job_records import JobRecord
 from fairlead.core.jobs.model import CancelRequest, Held, Hold, Lane, Priority
 from fairlead.core.jobs.states import State
 from fairlead.errors import ConfigError

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 
 import apsw
 import pytest
-from fairlead.core.jobs.job_records import JobFilter
 
+from fairlead.core.jobs.job_records import JobFilter
 from fairlead.core.jobs.states import State
 from fairlead.records import rows
 from fairlead.stores.sqlite.connection import query
