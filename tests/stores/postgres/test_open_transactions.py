@@ -10,7 +10,7 @@ import psycopg
 import pytest
 
 from fairlead.client.gather import Gatherer
-from fairlead.client.wakeups import Waker
+from  import Waker
 from fairlead.core.jobs.model import Enqueued
 from fairlead.errors import StoreUnavailable
 from fairlead.records.store import Store
