@@ -10,10 +10,10 @@ import psycopg
 import pytest
 
 from fairlead.client.gather import Gatherer
-from  import Waker
 from fairlead.core.jobs.model import Enqueued
 from fairlead.errors import StoreUnavailable
 from fairlead.records.store import Store
+from fairlead.runtime.hints import HintSender
 from fairlead.stores import within
 from fairlead.stores.postgres import store as stores
 from fairlead.wiring import make_store
@@ -122,7 +122,7 @@ async def test_many_who_want_a_held_key_leave_connections_to_all_others(
     """They come through the gatherer, as submissions of a process do."""
     monkeypatch.setattr(stores, "KEY_PATIENCE", 5.0)
     store.jobs.enqueue_within(callers[0], [keyed_job("k")])
-    gatherer = Gatherer(store, Waker(store))
+    gatherer = Gatherer(store, HintSender(store))
     stuck = [asyncio.create_task(gatherer.submit([keyed_job("k")])) for _ in range(20)]
     began = time.monotonic()
     for _ in range(10):
