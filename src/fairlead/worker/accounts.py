@@ -1,11 +1,11 @@
-"""Keeps what this worker used in step with what the store and other workers know of it.
+"""Keeps the worker's shares in step with what its jobs took, with the store, and so with other workers.
 
-Before claims, and at least every quarter of a second, the charges are corrected by what the runs really took, in memory,
-as often as a hundredth of the time allows: until then a tenant whose jobs have begun to take longer gets more slots
-than its share. Where the cost of some jobs was a guess, it is corrected up to ten times as often, since their tenant
-has paid for it and its next job waits for its turn. Every half second charges are exchanged through the store, and at once when long jobs were begun,
-since other workers should know before they choose. Every few seconds what was delivered goes to the ledger. The last
-two are repeated less often where they cost more than a hundredth of the time, as with thousands of tenants.
+Charges are corrected by real run times before each claim and at least every quarter of a second, in memory, in at most
+a hundredth of the time: until then a tenant whose jobs take longer than before gets more slots than its share. Where
+charges were guesses, they are corrected up to ten times as often, since the tenant's next job waits for it. Charges are
+exchanged through the store every half second, and at once after a claim of long jobs, so that other workers know of
+them when they choose. What was delivered goes to the ledger every few seconds. Exchanges and ledger wait longer where
+they cost more than a hundredth of the time, as with thousands of tenants.
 
 When the store is away, charges wait: what may have arrived is sent again as it was, so that it counts once. When the
 worker crashes, those of the last half second are forgotten.
@@ -25,15 +25,15 @@ from fairlead.core.flush import Flush
 from fairlead.core.insight.wait_times import WaitCount
 from fairlead.core.jobs.model import Lane
 from fairlead.records.store import Store
-from fairlead.worker.periodic import Periodic
+from fairlead.runtime.periodic import Periodic
 
 SETTLE_EVERY = 0.25
-SETTLE_LEAST = 0.02  # seconds; it is done no more often, except where a cost was a guess
+SETTLE_LEAST = 0.02  # seconds between settlements, except where charges were guesses
 EXCHANGE_EVERY = 0.5
 RECORD_EVERY = 5.0
 AT_MOST_EVERY = 0.05
 THRIFT = 100  # times what something cost, it waits before it is done again
-HASTE = 10  # the same, where the cost of some jobs was a guess
+HASTE = 10  # the same, for settlements where charges were guesses
 OVERLAP = 2.0  # seconds; a charge may become visible so long after its instant
 LEARN_FROM = 24 * 3600.0
 
@@ -75,7 +75,7 @@ class Accounts:
         )
 
     def settle_if_due(self, now: float) -> None:
-        """Settle as often as it is cheap, sooner where runs have ended while the cost of some was a guess."""
+        """Correct the charges if that is due: as often as it is cheap, sooner where charges were guesses."""
         took = self._settling_took
         pause = HASTE * took if self._usage.knows_more else max(SETTLE_LEAST, THRIFT * took)
         if now >= self._settled_at + min(SETTLE_EVERY, pause):
