@@ -29,9 +29,7 @@ def contest(takes: dict[str, float], settle: float = 0.05, workers: int = 2, lat
 @pytest.mark.parametrize(
     "takes", [(2.0, 0.2, 0.02), (0.02, 0.2, 2.0), (2.0, 2.0, 2.0), (2.0, 0.02, 0.2)], ids=lambda takes: str(takes)
 )
-def test_each_tenant_has_half_to_twice_its_due_in_every_ten_seconds(
-    takes: tuple[float, ...], workers: int
-) -> None:
+def test_each_tenant_has_half_to_twice_its_due_in_every_ten_seconds(takes: tuple[float, ...], workers: int) -> None:
     lengths = dict(zip(WEIGHTS, takes, strict=True))
     found = worst_windows(contest(lengths, workers=workers), lengths)
     assert set(found) == set(WEIGHTS)

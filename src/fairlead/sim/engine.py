@@ -83,7 +83,9 @@ class Engine:
         queues = [self._queue(member, number, meter, endless) for number in range(len(member.streams))]
         self.meters.append(meter)
         self.own_queues.append(queues)
-        self.job_times.append(sum(stream.part * queue.mean for stream, queue in zip(member.streams, queues, strict=True)))
+        self.job_times.append(
+            sum(stream.part * queue.mean for stream, queue in zip(member.streams, queues, strict=True))
+        )
         for queue in queues:
             self.pool.add(queue)
             if endless:

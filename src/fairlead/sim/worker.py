@@ -3,8 +3,7 @@
 It uses the FairQueue, SlotUsage and Estimates of real workers. It reads the lanes every `view` seconds, and in between
 learns of lanes that have become non-empty. Every `settle` seconds it corrects its charges by real run times, sooner
 where the cost of some jobs was a guess. Every `tell` seconds it exchanges its charges with the other workers through
-the pool; after starting long jobs it does so up to ten times as often. It claims within `claim_gap` after a slot became
-free.
+the pool, and before starting long jobs up to 25 times as often. It claims within `claim_gap` after a slot became free.
 """
 
 from collections.abc import Callable
@@ -22,6 +21,8 @@ from fairlead.sim.scenario import PoolPlan
 
 HINT_GAP = 0.02  # hints are not sent more often
 NEVER = float("inf")
+FEW = 64  # tenants with work, up to which other workers are told of a guess before a claim
+HASTE = 25  # before long jobs are started, charges are exchanged up to so many times as often
 HURRY = 10  # charges of long jobs are exchanged up to so many times as often
 
 Run = tuple[int, Queue, float]  # number, lane, start
@@ -57,8 +58,10 @@ class Worker:
         self._due = False
         self._looked_at = self._heard_at = -1e9
         self._settled_at = self._told_at = 0.0
+        self._announced_at = -1e9
         self._tells_at = NEVER
         self._hurry = False
+        self._announced = frozenset[int]()  # lanes whose charges other workers know before the claim
         self._news = 0
         self._version = 0
 
@@ -71,6 +74,7 @@ class Worker:
 
     def _claim(self, now: float, _: object) -> None:
         self._due = False
+        self._announced = frozenset()
         if now - self._told_at >= self._plan.tell:
             self._exchange(now)
         self._settle_if_due(now)
@@ -78,11 +82,27 @@ class Worker:
         while self.free and self._pool.jobs and (self.queue or self._look_again(now)):
             # A real worker asks for all its slots and gives back the rest at once; this saves the simulation that step.
             slots = int(min(self.free, self._pool.jobs))
-            for grant in self.queue.allocate(slots, self.estimates.of):
+            for grant in self._allocate(slots, now):
                 self._take(grant, now)
         self._plan_to_tell(now)
         if self.free:
             self._idle[self] = None
+
+    def _allocate(self, slots: int, now: float) -> list[Grant]:
+        """Allocate; where long jobs are among the grants, tell other workers and hear of theirs, and allocate again."""
+        grants = self.queue.allocate(slots, self.estimates.of)
+        if now < self._announced_at + self._plan.tell / HASTE or not self._are_long(grants):
+            return grants
+        self._announced_at = now
+        self._exchange(now)
+        self.queue.give_back_all((grant, grant.most) for grant in grants)
+        self._announced = frozenset(grant.lane.id for grant in grants)
+        return self.queue.allocate(slots, self.estimates.of)
+
+    def _are_long(self, grants: list[Grant]) -> bool:
+        guesses, is_guess = len(self.queue) <= FEW, self.estimates.is_guess
+        contended = self._plan.workers > 1 and len(self.queue) > 1
+        return contended and any(grant.cost >= LONG and (guesses or not is_guess(grant.lane)) for grant in grants)
 
     def _refresh(self, now: float) -> None:
         if now - self._looked_at >= self._plan.view:
@@ -113,12 +133,16 @@ class Worker:
         for ready in taken:
             self._start(queue, ready, now)
         self.tally.started(grant.lane, len(taken), grant.cost)
-        self._hurry = self._hurry or (grant.cost >= LONG and bool(taken) and not self.estimates.is_guess(grant.lane))
+        self._hurry = self._hurry or (bool(taken) and self._is_news(grant))
         if len(taken) < grant.most:
             self.queue.give_back(grant, len(taken))
             self.queue.drop(grant.lane)
         else:
             self.queue.add(ActiveLane(grant.lane, taken[-1]))
+
+    def _is_news(self, grant: Grant) -> bool:
+        is_long = grant.cost >= LONG and not self.estimates.is_guess(grant.lane)
+        return is_long and grant.lane.id not in self._announced
 
     def _start(self, queue: Queue, ready: float, now: float) -> None:
         meter = queue.meter

@@ -3,9 +3,9 @@
 Charges are corrected by real run times before each claim and at least every quarter of a second, in memory, in at most
 a hundredth of the time: until then a tenant whose jobs take longer than before gets more slots than its share. Where
 charges were guesses, they are corrected up to ten times as often, since the tenant's next job waits for it. Charges are
-exchanged through the store every half second, and at once after a claim of long jobs, so that other workers know of
-them when they choose. What was delivered goes to the ledger every few seconds. Exchanges and ledger wait longer where
-they cost more than a hundredth of the time, as with thousands of tenants.
+exchanged through the store every half second, and before a claim of long jobs or at once after it, so that two workers
+do not both start one where a tenant is due one. What was delivered goes to the ledger every few seconds. Exchanges and
+ledger wait longer where they cost more than a hundredth of the time, as with thousands of tenants.
 
 When the store is away, charges wait: what may have arrived is sent again as it was, so that it counts once. When the
 worker crashes, those of the last half second are forgotten.
@@ -32,8 +32,9 @@ SETTLE_LEAST = 0.02  # seconds between settlements, except where charges were gu
 EXCHANGE_EVERY = 0.5
 RECORD_EVERY = 5.0
 AT_MOST_EVERY = 0.05
+ANNOUNCE_LEAST = 0.02  # seconds between exchanges before claims
 THRIFT = 100  # times what something cost, it waits before it is done again
-HASTE = 10  # the same, for settlements where charges were guesses
+HASTE = 10  # the same, for settlements where charges were guesses and exchanges before claims
 OVERLAP = 2.0  # seconds; a charge may become visible so long after its instant
 LEARN_FROM = 24 * 3600.0
 
@@ -69,6 +70,8 @@ class Accounts:
         self._has_learned = False
         self._settled_at = time.monotonic()
         self._settling_took = 0.0
+        self._exchanging = asyncio.Lock()
+        self._announce_again_at = 0.0
         self.repeated = (
             Periodic(self._keep_in_step, EXCHANGE_EVERY, AT_MOST_EVERY, THRIFT, long_jobs),
             Periodic(self._record, RECORD_EVERY, AT_MOST_EVERY, THRIFT),
@@ -80,6 +83,16 @@ class Accounts:
         pause = HASTE * took if self._usage.knows_more else max(SETTLE_LEAST, THRIFT * took)
         if now >= self._settled_at + min(SETTLE_EVERY, pause):
             self._settle(now)
+
+    async def announce(self) -> bool:
+        """Exchange charges before a claim; False if that was done before a claim a moment ago."""
+        began = time.monotonic()
+        if began < self._announce_again_at:
+            return False
+        await self._exchange()
+        now = time.monotonic()
+        self._announce_again_at = now + max(ANNOUNCE_LEAST, HASTE * (now - began))
+        return True
 
     async def flush(self) -> None:
         """Bring everything to the store, at the end."""
@@ -111,6 +124,11 @@ class Accounts:
         self._settling_took = time.monotonic() - began
 
     async def _exchange(self, always: bool = False) -> None:
+        """Exchange charges with other workers; one exchange at a time, since a lost one is repeated as it was."""
+        async with self._exchanging:
+            await self._exchange_now(always)
+
+    async def _exchange_now(self, always: bool = False) -> None:
         """Slots that are reserved for a tenant are not charged to its share of the others."""
         again, self._untold = bool(self._untold), self._untold or self._queue.tell()
         if self._is_reserved or not (self._untold or self._queue or always):
@@ -123,7 +141,7 @@ class Accounts:
         self._queue.hear(balances - self._balances)
         self._balances = balances
         if again:
-            await self._exchange()
+            await self._exchange_now()
 
     async def _record(self) -> None:
         """What could not be told last time goes as it was, since it may have arrived; then what is new."""

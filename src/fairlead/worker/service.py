@@ -199,7 +199,7 @@ class Worker:
             try:
                 began = time.monotonic()
                 self._accounts.settle_if_due(began)
-                claims = await self._claimer.take(wanted, self.slots.count)
+                claims = await self._claimer.take(wanted, self.slots.count, self._accounts.announce)
                 self.slots.pace.claimed(time.monotonic() - began)
             except StoreError as error:
                 await trouble.pause(error)
