@@ -1,5 +1,6 @@
 """A worker's accounts when the store does not do what it should."""
 
+import asyncio
 import time
 from typing import Any
 
@@ -160,3 +161,29 @@ def test_a_tenant_is_charged_what_its_jobs_took_and_its_turn_comes_by_that() -> 
     assert (virtual["acme"], virtual["other"]) == (pytest.approx(0.5), pytest.approx(0.05))
     turns = [queue.allocate(1, lambda lane: 1.0)[0].lane.tenant for _ in range(5)]
     assert turns == ["other"] * 5
+
+
+class Slow(Away):
+    """A store that others may ask while it answers."""
+
+    inside = most = 0
+
+    async def exchange(self, charges: Any, since: float, flush: Flush) -> Any:
+        self.inside += 1
+        self.most = max(self.most, self.inside)
+        await asyncio.sleep(0)
+        self.inside -= 1
+        return await super().exchange(charges, since, flush)
+
+
+async def test_exchanges_do_not_overlap_nor_come_before_every_claim() -> None:
+    """A second one at the same time would send the charges of the first again."""
+    store = Slow()
+    store.away = False
+    accounts, queue, _ = made(store)
+    queue.update([ActiveLane(LANE, 0.0)])
+    queue.allocate(1, lambda lane: 2.0)
+    announced, _ = await asyncio.gather(accounts.announce(), accounts.flush())
+    assert (announced, store.most) == (True, 1)
+    assert sum(item.virtual for item in store.heard if isinstance(item, Charge)) == pytest.approx(0.2)
+    assert not await accounts.announce()

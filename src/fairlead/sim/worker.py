@@ -21,7 +21,7 @@ from fairlead.sim.scenario import PoolPlan
 
 HINT_GAP = 0.02  # hints are not sent more often
 NEVER = float("inf")
-FEW = 64  # tenants with work, up to which other workers are told of a guess before a claim
+FEW = 64  # tenants with work, up to which first jobs of a known type are announced, too
 HASTE = 25  # before long jobs are started, charges are exchanged up to so many times as often
 HURRY = 10  # charges of long jobs are exchanged up to so many times as often
 
@@ -100,9 +100,13 @@ class Worker:
         return self.queue.allocate(slots, self.estimates.of)
 
     def _are_long(self, grants: list[Grant]) -> bool:
-        guesses, is_guess = len(self.queue) <= FEW, self.estimates.is_guess
         contended = self._plan.workers > 1 and len(self.queue) > 1
-        return contended and any(grant.cost >= LONG and (guesses or not is_guess(grant.lane)) for grant in grants)
+        return contended and any(grant.cost >= LONG and self._is_announced(grant) for grant in grants)
+
+    def _is_announced(self, grant: Grant) -> bool:
+        if len(self.queue) > FEW:
+            return not self.estimates.is_guess(grant.lane)
+        return not self.estimates.is_unknown(grant.lane.type)
 
     def _refresh(self, now: float) -> None:
         if now - self._looked_at >= self._plan.view:

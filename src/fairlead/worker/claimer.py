@@ -38,7 +38,7 @@ PATIENT = 9  # and as often where there is something new
 LATE = 0.03  # seconds; by so much later than others a job may be committed and is found after the next hint
 MANY = 500  # tenants with work, beyond which looking for others is no cheaper than looking at all
 CONTROLS_FRESH = 1.0
-FEW = 64  # tenants with work, up to which other workers are told of a guess before a claim
+FEW = 64  # tenants with work, up to which first jobs of a known type are announced, too
 
 Announce = Callable[[], Awaitable[bool]]  # exchange charges with other workers; False if that was done just now
 
@@ -180,11 +180,15 @@ class Claimer:
         return self.queue.allocate(wanted, self.usage.estimates.of, self._room(in_hand))
 
     def _are_long(self, grants: Sequence[Grant]) -> bool:
-        """Whether tenants compete for the slots and some of the jobs are long, or may be where the tenants are few."""
-        guesses, is_guess = len(self.queue) <= FEW, self.usage.estimates.is_guess
-        return len(self.queue) > 1 and any(
-            grant.cost >= LONG and (guesses or not is_guess(grant.lane)) for grant in grants
-        )
+        """Whether tenants compete for the slots, and other workers should know of the grants before the claim."""
+        return len(self.queue) > 1 and any(grant.cost >= LONG and self._is_announced(grant.lane) for grant in grants)
+
+    def _is_announced(self, lane: Lane) -> bool:
+        """Whether other workers are told of the lane's charges: not of guesses of the pool, which are far too long."""
+        estimates = self.usage.estimates
+        if len(self.queue) > FEW:
+            return not estimates.is_guess(lane)
+        return not estimates.is_unknown(lane.type)
 
     async def _announce(self, grants: Sequence[Grant], announce: Announce) -> None:
         """Let other workers know of the charges, and hear of theirs; then give the grants back, to allocate again.

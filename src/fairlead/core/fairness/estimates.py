@@ -53,6 +53,10 @@ class Estimates:
         """Whether none of the tenant's jobs of this type has ended yet in this worker."""
         return (lane.type, lane.tenant) not in self._own
 
+    def is_unknown(self, job_type: str) -> bool:
+        """Whether no job of the type has ended yet, as far as this worker knows."""
+        return job_type not in self._types
+
     def learn(self, lane: Lane, count: int, seconds: float) -> None:
         """Add `count` ended jobs of a lane that took `seconds` in all."""
         self.learn_type(lane.type, count, seconds)
