@@ -284,6 +284,16 @@ def test_workers_that_know_the_same_choose_different_tenants() -> None:
     assert len(set.union(*firsts)) >= 3
 
 
+def test_a_refund_also_takes_back_what_the_charge_had_put_a_tenant_back() -> None:
+    for number in range(20):
+        queue = FairQueue()
+        queue.differ(f"worker-{number}")
+        queue.update([active("less"), active("more", 1.0)])
+        for grant, ran in zip(queue.allocate(2, lambda lane: 10.0), (0.1, 0.2), strict=True):
+            queue.correct(grant.lane, ran - grant.cost, -grant.cost)
+        assert turns_of(queue, 1) == {"less": 1}
+
+
 def test_who_just_became_busy_is_first_at_every_worker() -> None:
     for number in range(20):
         queue = FairQueue()
