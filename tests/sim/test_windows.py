@@ -16,7 +16,7 @@ def contest(takes: dict[str, float], settle: float = 0.05, workers: int = 2, lat
             "name": name,
             "weight": weight,
             "pattern": "backlog",
-            "duration": {"mean": takes[name]},
+            "duration": {"kind": "lognormal", "mean": takes[name], "sigma": 0.1},
             "begin": 20.0 if name == late else 0.0,
         }
         for name, weight in WEIGHTS.items()
