@@ -21,8 +21,10 @@ from fairlead.core.durations import Duration
 from fairlead.core.insight.explain import Explanation
 from fairlead.core.insight.timeline import Moment
 from fairlead.core.jobs.cancel import GRACE
+from fairlead.core.jobs.dead_letters import DeadGroup
 from fairlead.core.jobs.failure import FailureClass
-from fairlead.core.jobs.model import AttemptRecord, DeadGroup, JobFilter, JobRecord, Page, Priority
+from fairlead.core.jobs.job_records import AttemptRecord, JobFilter, JobRecord, Page
+from fairlead.core.jobs.model import Priority
 from fairlead.core.jobs.retry import Retry
 from fairlead.core.jobs.states import State
 from fairlead.core.names import check_name

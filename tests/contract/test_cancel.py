@@ -4,7 +4,8 @@ import pytest
 
 from fairlead.core.insight.audit import AuditNote
 from fairlead.core.jobs.cancel import Cancelled, Demand, cancel_error, demand
-from fairlead.core.jobs.model import CancelRequest, Claim, Ending, Held, JobFilter, Lease, Priority
+from fairlead.core.jobs.job_records import JobFilter
+from fairlead.core.jobs.model import CancelRequest, Claim, Ending, Held, Lease, Priority
 from fairlead.core.jobs.settle import heed
 from fairlead.core.jobs.states import State
 from fairlead.records.store import Store

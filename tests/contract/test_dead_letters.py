@@ -9,7 +9,8 @@ import pytest
 from fairlead.core.insight.audit import AuditNote
 from fairlead.core.jobs.dead_letters import DeadHold, Refusal, amend, revive, withdraw
 from fairlead.core.jobs.failure import FailureClass
-from fairlead.core.jobs.model import Ending, ErrorInfo, JobFilter, JobRecord, NewJob, Priority, Scope
+from fairlead.core.jobs.job_records import JobFilter, JobRecord
+from fairlead.core.jobs.model import Ending, ErrorInfo, NewJob, Priority, Scope
 from fairlead.core.jobs.states import State
 from fairlead.records.store import Store
 from tests.contract.making import (

@@ -19,18 +19,8 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 from fairlead.core.insight.audit import AuditNote
 from fairlead.core.jobs.cancel import Demand
 from fairlead.core.jobs.dead_letters import Revival, revive
-from fairlead.core.jobs.model import (
-    CancelRequest,
-    Claim,
-    Ending,
-    JobFilter,
-    Lease,
-    NewJob,
-    Priority,
-    Quota,
-    Scope,
-    Settlement,
-)
+from fairlead.core.jobs.job_records import JobFilter
+from fairlead.core.jobs.model import CancelRequest, Claim, Ending, Lease, NewJob, Priority, Quota, Scope, Settlement
 from fairlead.core.jobs.states import PENDING, State
 from tests.contract.making import LANE, ended, keyed_job, new_job, new_lease, same_worker, worker_info
 from tests.contract.model import ModelStore

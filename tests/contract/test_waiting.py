@@ -4,7 +4,8 @@ import time
 
 from fairlead.core.insight.audit import AuditNote
 from fairlead.core.jobs.changes import amend, hasten
-from fairlead.core.jobs.model import JobRecord, Priority
+from fairlead.core.jobs.job_records import JobRecord
+from fairlead.core.jobs.model import Priority
 from fairlead.core.jobs.states import State
 from fairlead.records.store import Store
 from tests.contract.making import LANE, claim_one, enqueue_one, failed, new_jobs, new_lease, state_of

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from fairlead.core.jobs.model import WorkerInfo, WorkerRecord
+from fairlead.core.jobs.workers import WorkerInfo, WorkerRecord
 from fairlead.core.schedule.promotion import Due
 from fairlead.core.web.callbacks import OF_JOBS, TYPE, Endpoint
 from fairlead.operate.audit import Operator

@@ -3,7 +3,7 @@
 import pytest
 
 from fairlead import App, ConfigError, InvalidArguments, UnknownType
-from fairlead.core.jobs.model import JobType
+from fairlead.core.jobs.job_records import JobType
 from fairlead.core.jobs.retry import Retry
 from fairlead.handlers.options import Options
 from fairlead.operate.submit import check_schema, retry_of, submit_registered

@@ -11,7 +11,8 @@ import pytest
 from fairlead import wiring
 from fairlead.core.insight.audit import AuditNote
 from fairlead.core.jobs.cancel import Demand
-from fairlead.core.jobs.model import CancelRequest, Claim, Ending, Enqueued, Held, JobFilter, Scope
+from fairlead.core.jobs.job_records import JobFilter
+from fairlead.core.jobs.model import CancelRequest, Claim, Ending, Enqueued, Held, Scope
 from fairlead.core.jobs.settle import heed
 from fairlead.core.jobs.states import PENDING, State
 from fairlead.operate.audit import Operator

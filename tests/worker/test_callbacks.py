@@ -13,7 +13,7 @@ import pytest
 
 import fairlead
 from fairlead import App, Handler, InvalidSignature, Retry, State, verify_callback
-from fairlead.core.jobs.model import JobFilter, JobRecord
+from fairlead.core.jobs.job_records import JobFilter, JobRecord
 from fairlead.core.web.callbacks import TYPE, Delivered, Endpoint
 from fairlead.core.web.egress import EgressRules, networks
 from fairlead.handlers.options import Options

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 import fairlead
-from fairlead.core.jobs.model import JobFilter
+from fairlead.core.jobs.job_records import JobFilter
 from fairlead.core.jobs.states import State
 from fairlead.errors import ConfigError, UnknownType
 from fairlead.operate.audit import Operator

@@ -16,7 +16,8 @@ from fairlead.client.client import Client
 from fairlead.client.job import Job
 from fairlead.config import Settings
 from fairlead.core.durations import seconds, words
-from fairlead.core.jobs.model import JobRecord, Priority, Scope
+from fairlead.core.jobs.job_records import JobRecord
+from fairlead.core.jobs.model import Priority, Scope
 from fairlead.core.jobs.retry import Retry
 from fairlead.core.jobs.states import State
 from fairlead.errors import ConfigError, JobError, JobNotFound, StoreError

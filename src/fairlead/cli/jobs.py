@@ -29,7 +29,8 @@ from fairlead.config import Settings
 from fairlead.core.durations import words
 from fairlead.core.insight.timeline import Moment
 from fairlead.core.jobs.ids import is_id
-from fairlead.core.jobs.model import ErrorInfo, JobFilter, JobRecord, Page
+from fairlead.core.jobs.job_records import JobFilter, JobRecord, Page
+from fairlead.core.jobs.model import ErrorInfo
 from fairlead.core.jobs.progress import Progress
 from fairlead.core.jobs.states import State
 from fairlead.errors import JobNotFound

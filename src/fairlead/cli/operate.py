@@ -12,8 +12,7 @@ from fairlead.cli.loading import Database, Json, opened, settings_for
 from fairlead.cli.output import cell, json_moment, plain, show, show_json, table
 from fairlead.config import Settings
 from fairlead.core.durations import words
-from fairlead.core.jobs.model import WorkerRecord
-from fairlead.core.jobs.workers import reserved
+from fairlead.core.jobs.workers import WorkerRecord, reserved
 from fairlead.errors import ConfigError
 from fairlead.operate.audit import Operator
 from fairlead.operate.doctor import Finding, Level, examine

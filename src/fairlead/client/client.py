@@ -20,7 +20,8 @@ from fairlead.core.insight.explain import Explanation
 from fairlead.core.insight.timeline import Moment, timeline
 from fairlead.core.jobs.idempotency import check_key
 from fairlead.core.jobs.ids import is_id, make_ids
-from fairlead.core.jobs.model import AttemptRecord, Enqueued, JobFilter, JobRecord, Lane, NewJob, Page
+from fairlead.core.jobs.job_records import AttemptRecord, JobFilter, JobRecord, Page
+from fairlead.core.jobs.model import Enqueued, Lane, NewJob
 from fairlead.core.jobs.states import FINAL
 from fairlead.core.plain import PlainBatch
 from fairlead.core.protection.backpressure import with_shed

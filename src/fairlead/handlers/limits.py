@@ -5,7 +5,7 @@ from typing import Any
 
 from pydantic_core import from_json
 
-from fairlead.core.jobs.model import JobType
+from fairlead.core.jobs.job_records import JobType
 from fairlead.core.names import check_name
 from fairlead.core.protection.limits import MOST_LIMITS, Limit, declared_marks, field_of, marks
 from fairlead.errors import ConfigError, InvalidArguments

@@ -4,7 +4,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from fairlead.core.jobs.model import JobType, instant
+from fairlead.core.durations import instant
+from fairlead.core.jobs.job_records import JobType
 from fairlead.core.names import check_name
 from fairlead.core.protection.breaker import BREAKER, Breaker, Tripped, opened_by_hand, tripped
 from fairlead.core.protection.controls import Change, Controls

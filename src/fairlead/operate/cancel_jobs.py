@@ -15,7 +15,8 @@ from fairlead.core.insight.audit import AuditNote
 from fairlead.core.jobs.cancel import GRACE, Cancelled, cancel_error, demand, make_request, why_not
 from fairlead.core.jobs.failure import Policies
 from fairlead.core.jobs.ids import is_id
-from fairlead.core.jobs.model import CancelRequest, Ending, Held, JobFilter, Outcome
+from fairlead.core.jobs.job_records import JobFilter
+from fairlead.core.jobs.model import CancelRequest, Ending, Held, Outcome
 from fairlead.core.jobs.settle import settle
 from fairlead.core.jobs.states import LIVE, PENDING, State
 from fairlead.errors import ConfigError, JobError, JobNotFound, StoreError, StoreUnavailable

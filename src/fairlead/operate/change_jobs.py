@@ -10,7 +10,8 @@ from typing import Any
 from fairlead.core.insight.audit import AuditNote
 from fairlead.core.jobs.changes import WaitingChange, amend, hasten
 from fairlead.core.jobs.ids import is_id
-from fairlead.core.jobs.model import JobFilter, JobRecord, JobType, Priority
+from fairlead.core.jobs.job_records import JobFilter, JobRecord, JobType
+from fairlead.core.jobs.model import Priority
 from fairlead.core.jobs.states import State
 from fairlead.errors import ConfigError, IllegalMove, JobNotFound
 from fairlead.handlers.limits import registered_marks

@@ -10,9 +10,9 @@ from pydantic_core import to_json
 from fairlead.core.insight.audit import AuditEntry, AuditNote
 from fairlead.core.insight.timeline import Moment, timeline
 from fairlead.core.jobs import dead_letters as replay
-from fairlead.core.jobs.dead_letters import Refusal
+from fairlead.core.jobs.dead_letters import DeadGroup, Refusal
 from fairlead.core.jobs.ids import is_id
-from fairlead.core.jobs.model import AttemptRecord, DeadGroup, JobFilter, JobRecord, JobType, Page
+from fairlead.core.jobs.job_records import AttemptRecord, JobFilter, JobRecord, JobType, Page
 from fairlead.core.jobs.payload import check_payload
 from fairlead.core.jobs.states import State
 from fairlead.errors import IllegalMove, JobError, JobNotFound, UnsafePayload

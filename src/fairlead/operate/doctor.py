@@ -7,8 +7,8 @@ from enum import StrEnum
 from typing import Any
 
 from fairlead.core.durations import words
-from fairlead.core.jobs.model import WorkerRecord
 from fairlead.core.jobs.states import State
+from fairlead.core.jobs.workers import WorkerRecord
 from fairlead.core.protection.backpressure import EACH, TENANT, rule_name
 from fairlead.core.schedule.promotion import Due
 from fairlead.core.web.callbacks import TYPE as DELIVERY

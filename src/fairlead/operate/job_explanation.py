@@ -7,8 +7,10 @@ from typing import NamedTuple
 from fairlead.core.fairness.tenancy import Tenants
 from fairlead.core.insight.explain import MOST_AHEAD, Explanation, Facts, expected_start, explain
 from fairlead.core.insight.wait_reasons import BudgetFacts, LimitFacts, Runs, ShareFacts, place
-from fairlead.core.jobs.model import ActiveLane, JobRecord, JobType, Lane, WorkerRecord
+from fairlead.core.jobs.job_records import JobRecord, JobType
+from fairlead.core.jobs.model import ActiveLane, Lane
 from fairlead.core.jobs.states import State
+from fairlead.core.jobs.workers import WorkerRecord
 from fairlead.core.protection.controls import Controls
 from fairlead.core.protection.limits import Rules, usage
 from fairlead.core.protection.run_counts import breakers_of

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from fairlead.core.jobs.model import JobType
+from fairlead.core.jobs.job_records import JobType
 from fairlead.core.protection.controls import Controls
 from fairlead.core.protection.limits import LIMIT, Bound, Rules, bound, limit_name, stored_bound, usage
 from fairlead.core.protection.token_bucket import left

@@ -20,8 +20,8 @@ from fairlead.core.insight.diagnosis import (
     Sample,
     verdict,
 )
-from fairlead.core.jobs.model import WorkerRecord
 from fairlead.core.jobs.pools import Pool
+from fairlead.core.jobs.workers import WorkerRecord
 from fairlead.core.protection.run_counts import DEPENDENCY
 from fairlead.errors import StoreError
 from fairlead.operate.breakers import CLOSED, BreakerStatus, breakers

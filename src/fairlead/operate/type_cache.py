@@ -3,7 +3,7 @@
 import time
 from collections.abc import Callable, Mapping
 
-from fairlead.core.jobs.model import JobRecord, JobType
+from fairlead.core.jobs.job_records import JobRecord, JobType
 from fairlead.core.jobs.pools import Pools
 from fairlead.operate.cache import Cached
 from fairlead.operate.job_terms import JobTerms, terms_of

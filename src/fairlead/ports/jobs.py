@@ -66,15 +66,7 @@ Errors are those of fairlead.errors: StoreUnavailable is worth a retry, StoreRef
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
-from fairlead.core.jobs.model import (
-    Claim,
-    Enqueued,
-    Hold,
-    Lease,
-    NewJob,
-    Quota,
-    Settlement,
-)
+from fairlead.core.jobs.model import Claim, Enqueued, Hold, Lease, NewJob, Quota, Settlement
 from fairlead.core.plain import PlainBatch
 from fairlead.core.protection.controls import Changed
 from fairlead.ports.database import Database, Rows, Script

@@ -4,9 +4,9 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from fairlead.core.durations import instant
 from fairlead.core.insight.audit import AuditNote
 from fairlead.core.jobs.changes import WaitingChange
-from fairlead.core.jobs.model import instant
 from fairlead.core.stored import words
 from fairlead.core.web.api_keys import ApiKey, Grant, NewKey
 from fairlead.core.web.stored_responses import Reservation, StoredResponse

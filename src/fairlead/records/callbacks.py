@@ -4,8 +4,8 @@ import json
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from fairlead.core.durations import instant
 from fairlead.core.insight.audit import AuditNote
-from fairlead.core.jobs.model import instant
 from fairlead.core.stored import words
 from fairlead.core.web.callbacks import KEPT_DELIVERIES, CallbackEvent, Delivered, Endpoint, Secret
 from fairlead.ports.database import Database, Run, Script

@@ -12,9 +12,10 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from fairlead.core.insight.audit import AuditNote
-from fairlead.core.jobs.dead_letters import Amendment, DeadHold, Refusal, Revival, Revived
+from fairlead.core.jobs.dead_letters import Amendment, DeadGroup, DeadHold, Refusal, Revival, Revived
 from fairlead.core.jobs.idempotency import split_repeats
-from fairlead.core.jobs.model import DeadGroup, JobFilter, Lane, NewJob, Scope, Unique
+from fairlead.core.jobs.job_records import JobFilter
+from fairlead.core.jobs.model import Lane, NewJob, Scope, Unique
 from fairlead.core.jobs.states import State
 from fairlead.ports.database import Database, Run, RunEach, Script
 from fairlead.records import rows

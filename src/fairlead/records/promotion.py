@@ -6,9 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from fairlead.core.jobs.expiry import Late
-from fairlead.core.jobs.model import (
-    Quota,
-)
+from fairlead.core.jobs.model import Quota
 from fairlead.core.schedule.promotion import Due, DueLane
 from fairlead.ports.database import Database
 from fairlead.records.jobs import JobReader

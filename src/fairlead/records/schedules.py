@@ -4,7 +4,8 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from fairlead.core.insight.audit import AuditNote
-from fairlead.core.jobs.model import JobRecord, Lane, NewJob, Priority
+from fairlead.core.jobs.job_records import JobRecord
+from fairlead.core.jobs.model import Lane, NewJob, Priority
 from fairlead.core.schedule.schedules import (
     CatchUp,
     DueSchedule,

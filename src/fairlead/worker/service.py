@@ -14,11 +14,11 @@ from typing import Any
 
 from fairlead.client.wakeups import Waker
 from fairlead.config import Settings
-from fairlead.core.jobs.model import Ending, Settlement, WorkerInfo
+from fairlead.core.jobs.model import Ending, Settlement
 from fairlead.core.jobs.pools import POOL, Pools
 from fairlead.core.jobs.settle import is_followed
 from fairlead.core.jobs.states import State
-from fairlead.core.jobs.workers import DRAINING, RESERVE, is_worn
+from fairlead.core.jobs.workers import DRAINING, RESERVE, WorkerInfo, is_worn
 from fairlead.errors import LeaseLost, StoreError, StoreUnavailable
 from fairlead.handlers.spec import Registry
 from fairlead.ports.jobs import CONTROLS_HINT, EVERYONE, HEALTH_HINT, LIMITS_HINT, SCHEDULED_HINT, WORKER_HINT

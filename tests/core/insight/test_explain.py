@@ -10,8 +10,10 @@ from fairlead.core.fairness.share import Balance
 from fairlead.core.fairness.tenancy import Tenant
 from fairlead.core.insight.explain import MOST_AHEAD, Facts, Reason, expected_start, explain
 from fairlead.core.insight.wait_reasons import BudgetFacts, LimitFacts, Runs, ShareFacts, place
-from fairlead.core.jobs.model import ErrorInfo, JobRecord, Lane, Priority, WorkerInfo, WorkerRecord
+from fairlead.core.jobs.job_records import JobRecord
+from fairlead.core.jobs.model import ErrorInfo, Lane, Priority
 from fairlead.core.jobs.states import FINAL, State
+from fairlead.core.jobs.workers import WorkerInfo, WorkerRecord
 from fairlead.core.protection.backpressure import deferred_of, put_off
 from fairlead.core.protection.breaker import Breaker, Phase, opened
 from fairlead.core.protection.controls import Control, Controls

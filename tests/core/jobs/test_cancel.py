@@ -6,7 +6,8 @@ from datetime import UTC, datetime
 import pytest
 
 from fairlead.core.jobs.cancel import MOST_GRACE, cancel_error, demand, make_request, why_not
-from fairlead.core.jobs.model import CancelRequest, Held, Hold, JobRecord, Lane, Priority
+from fairlead.core.jobs.job_records import JobRecord
+from fairlead.core.jobs.model import CancelRequest, Held, Hold, Lane, Priority
 from fairlead.core.jobs.states import State
 from fairlead.errors import ConfigError
 

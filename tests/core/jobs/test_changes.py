@@ -6,7 +6,8 @@ from datetime import UTC, datetime
 import pytest
 
 from fairlead.core.jobs.changes import WaitingChange, amend, hasten
-from fairlead.core.jobs.model import JobRecord, Lane, Priority
+from fairlead.core.jobs.job_records import JobRecord
+from fairlead.core.jobs.model import Lane, Priority
 from fairlead.core.jobs.states import FINAL, State
 from fairlead.errors import IllegalMove
 

@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fairlead.core.jobs.dead_letters import DeadHold, Refusal, Stage, amend, revive, stage_size, why_stop, withdraw
-from fairlead.core.jobs.model import JobRecord, Lane, Priority
+from fairlead.core.jobs.job_records import JobRecord
+from fairlead.core.jobs.model import Lane, Priority
 from fairlead.core.jobs.states import State
 from fairlead.errors import IllegalMove
 

@@ -6,7 +6,8 @@ from pathlib import Path
 import apsw
 import pytest
 
-from fairlead.core.jobs.model import JobFilter, Lease, Quota
+from fairlead.core.jobs.job_records import JobFilter
+from fairlead.core.jobs.model import Lease, Quota
 from fairlead.core.jobs.settle import succeed
 from fairlead.core.jobs.states import LIVE, State
 from fairlead.stores.sqlite.migrate import migrate

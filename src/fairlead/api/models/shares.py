@@ -7,9 +7,8 @@ from typing import Any
 from pydantic import Field
 
 from fairlead.api.models.common import Outgoing
-from fairlead.core.durations import seconds
+from fairlead.core.durations import instant, seconds
 from fairlead.core.fairness.ledger import Line
-from fairlead.core.jobs.model import instant
 from fairlead.core.jobs.pools import Pool
 from fairlead.core.protection.retry_budget import RetryBudget
 from fairlead.operate.tenants import TenantBounds, TenantState

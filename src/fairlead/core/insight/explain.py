@@ -9,11 +9,12 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from fairlead.core.durations import words
+from fairlead.core.durations import instant, words
 from fairlead.core.insight.wait_reasons import BudgetFacts, LimitFacts, ShareFacts
-from fairlead.core.jobs.model import JobRecord, Lane, WorkerRecord, instant
+from fairlead.core.jobs.job_records import JobRecord
+from fairlead.core.jobs.model import Lane
 from fairlead.core.jobs.states import FINAL, State
-from fairlead.core.jobs.workers import ACTIVE, reserved
+from fairlead.core.jobs.workers import ACTIVE, WorkerRecord, reserved
 from fairlead.core.protection.backpressure import deferred_of
 from fairlead.core.protection.controls import Controls
 from fairlead.core.protection.gates import why_closed, why_slowed

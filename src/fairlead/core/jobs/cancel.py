@@ -9,7 +9,8 @@ work is done.
 from typing import NamedTuple
 
 from fairlead.core.durations import Duration, seconds
-from fairlead.core.jobs.model import CancelRequest, ErrorInfo, Held, Hold, JobRecord
+from fairlead.core.jobs.job_records import JobRecord
+from fairlead.core.jobs.model import CancelRequest, ErrorInfo, Held, Hold
 from fairlead.core.jobs.states import State
 from fairlead.errors import ConfigError, IllegalMove
 

@@ -6,12 +6,28 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from fairlead.core.jobs import states
-from fairlead.core.jobs.model import JobRecord, Lane
+from fairlead.core.jobs.job_records import JobRecord
+from fairlead.core.jobs.model import Lane
 from fairlead.core.jobs.states import State
 
 STAGES = (1, 10, 100, 1_000)
 CAREFUL_STAGES = 2
 TOLERANCE = 0.1
+
+
+@dataclass(frozen=True, slots=True)
+class DeadGroup:
+    """Dead jobs of one type that died of errors with one fingerprint; the newest of them is the sample."""
+
+    fingerprint: str | None
+    type: str
+    error_type: str | None
+    message: str
+    sample: str
+    count: int
+    tenants: int
+    first_at: datetime
+    last_at: datetime
 
 
 class DeadHold(NamedTuple):

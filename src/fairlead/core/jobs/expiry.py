@@ -8,9 +8,9 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from fairlead.core.durations import words
+from fairlead.core.durations import instant, words
 from fairlead.core.jobs.ids import derived_id
-from fairlead.core.jobs.model import ErrorInfo, Held, Lane, NewJob, Priority, instant
+from fairlead.core.jobs.model import ErrorInfo, Held, Lane, NewJob, Priority
 from fairlead.core.protection.limits import declared_marks
 
 OPTION = "on_late"

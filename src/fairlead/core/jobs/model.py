@@ -3,17 +3,13 @@
 Instants are seconds since 1970 by the database's clock, durations are seconds; what people read has datetimes.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
 from enum import IntEnum, StrEnum
 from functools import cached_property, lru_cache
 from hashlib import blake2b
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from fairlead.core.durations import instant as instant
 from fairlead.core.jobs.failure import Curb, FailureClass
-from fairlead.core.jobs.progress import Progress
 from fairlead.core.jobs.states import READY, State
 from fairlead.errors import ConfigError
 
@@ -271,128 +267,3 @@ class Settlement(NamedTuple):
     def recorded(self) -> bool:
         """Whether the attempt gets a row of its own: all do but those that ended the job well."""
         return self.ending is not Ending.SUCCEEDED and self.hold.state is State.RUNNING
-
-
-@dataclass(frozen=True, slots=True)
-class WorkerInfo:
-    """A worker process as it registers itself; the id is new at every boot."""
-
-    id: str
-    host: str
-    pid: int
-    pools: tuple[str, ...]
-    types: tuple[str, ...]
-    slots: int
-    version: str
-
-
-@dataclass(frozen=True, slots=True)
-class WorkerRecord:
-    """A registered worker as an operator sees it."""
-
-    info: WorkerInfo
-    started_at: datetime
-    lease_left: float
-    state: str
-    report: Mapping[str, Any]
-
-    @property
-    def live(self) -> bool:
-        """Whether its lease still runs."""
-        return self.lease_left > 0
-
-
-@dataclass(frozen=True, slots=True)
-class JobType:
-    """A registered type: what a process without the handler's code needs in order to submit to it."""
-
-    name: str
-    version: int
-    pool: str
-    schema: Mapping[str, Any]
-    settings: Mapping[str, Any] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
-class AttemptRecord:
-    """One run of a job that did not end it well."""
-
-    fence: int
-    attempt: int
-    worker: str | None
-    started_at: datetime | None
-    ended_at: datetime
-    ending: Ending
-    error: ErrorInfo | None
-    due_at: datetime | None = None  # when this run was due, and when the job became ready for it
-    ready_at: datetime | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class JobRecord:
-    """A job as it is read, live or finished."""
-
-    id: str
-    type: str
-    tenant: str
-    pool: str
-    priority: Priority
-    version: int
-    state: State
-    payload: str
-    attempt: int
-    crashes: int
-    fence: int
-    created_at: datetime
-    run_at: datetime
-    not_after: datetime | None
-    started_at: datetime | None
-    finished_at: datetime | None
-    worker: str | None
-    result: str | None
-    error: ErrorInfo | None
-    key: str | None
-    options: str | None
-    parent: str | None
-    replays: int = 0
-    limits: str = ""
-    progress: Progress | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class JobFilter:
-    """Which jobs a listing wants; an empty field does not restrict. A live job has no fingerprint and no end."""
-
-    states: tuple[State, ...] = ()
-    type: str | None = None
-    tenant: str | None = None
-    pool: str | None = None
-    priority: Priority | None = None
-    key: str | None = None
-    fingerprint: str | None = None
-    error_type: str | None = None
-    finished_after: float | None = None
-    finished_before: float | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class DeadGroup:
-    """Dead jobs of one type that died of errors with one fingerprint; the newest of them is the sample."""
-
-    fingerprint: str | None
-    type: str
-    error_type: str | None
-    message: str
-    sample: str
-    count: int
-    tenants: int
-    first_at: datetime
-    last_at: datetime
-
-
-@dataclass(frozen=True, slots=True)
-class Page:
-    """Jobs, newest first, and the cursor that continues after them."""
-
-    jobs: tuple[JobRecord, ...]
-    cursor: str | None

@@ -15,8 +15,9 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any, NamedTuple
 
+from fairlead.core.durations import instant
 from fairlead.core.jobs.ids import derived_id
-from fairlead.core.jobs.model import Lane, NewJob, Priority, instant
+from fairlead.core.jobs.model import Lane, NewJob, Priority
 from fairlead.core.jobs.states import State
 from fairlead.core.names import check_name
 from fairlead.core.protection.limits import marks

@@ -9,16 +9,7 @@ import psycopg
 from psycopg.errors import UniqueViolation
 from pydantic_core import to_json
 
-from fairlead.core.jobs.model import (
-    Claim,
-    Enqueued,
-    Held,
-    Lane,
-    Lease,
-    NewJob,
-    Quota,
-    Settlement,
-)
+from fairlead.core.jobs.model import Claim, Enqueued, Held, Lane, Lease, NewJob, Quota, Settlement
 from fairlead.core.jobs.settle import is_followed
 from fairlead.core.jobs.states import FINAL
 from fairlead.core.plain import PlainBatch

@@ -9,15 +9,7 @@ from typing import Any, TypeVar
 import apsw
 from pydantic_core import from_json
 
-from fairlead.core.jobs.model import (
-    Claim,
-    Enqueued,
-    Lane,
-    Lease,
-    NewJob,
-    Quota,
-    Settlement,
-)
+from fairlead.core.jobs.model import Claim, Enqueued, Lane, Lease, NewJob, Quota, Settlement
 from fairlead.core.plain import PlainBatch
 from fairlead.errors import ConfigError
 from fairlead.ports.database import Rows, Script

@@ -1,0 +1,91 @@
+"""Jobs and job types as they are read back: records, attempts, filters and pages."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from fairlead.core.jobs.model import Ending, ErrorInfo, Priority
+from fairlead.core.jobs.progress import Progress
+from fairlead.core.jobs.states import State
+
+
+@dataclass(frozen=True, slots=True)
+class JobRecord:
+    """A job as it is read, live or finished."""
+
+    id: str
+    type: str
+    tenant: str
+    pool: str
+    priority: Priority
+    version: int
+    state: State
+    payload: str
+    attempt: int
+    crashes: int
+    fence: int
+    created_at: datetime
+    run_at: datetime
+    not_after: datetime | None
+    started_at: datetime | None
+    finished_at: datetime | None
+    worker: str | None
+    result: str | None
+    error: ErrorInfo | None
+    key: str | None
+    options: str | None
+    parent: str | None
+    replays: int = 0
+    limits: str = ""
+    progress: Progress | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class AttemptRecord:
+    """One run of a job that did not end it well."""
+
+    fence: int
+    attempt: int
+    worker: str | None
+    started_at: datetime | None
+    ended_at: datetime
+    ending: Ending
+    error: ErrorInfo | None
+    due_at: datetime | None = None  # when this run was due, and when the job became ready for it
+    ready_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class JobFilter:
+    """Which jobs a listing wants; an empty field does not restrict. A live job has no fingerprint and no end."""
+
+    states: tuple[State, ...] = ()
+    type: str | None = None
+    tenant: str | None = None
+    pool: str | None = None
+    priority: Priority | None = None
+    key: str | None = None
+    fingerprint: str | None = None
+    error_type: str | None = None
+    finished_after: float | None = None
+    finished_before: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """Jobs, newest first, and the cursor that continues after them."""
+
+    jobs: tuple[JobRecord, ...]
+    cursor: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class JobType:
+    """A registered type: what a process without the handler's code needs in order to submit to it."""
+
+    name: str
+    version: int
+    pool: str
+    schema: Mapping[str, Any]
+    settings: Mapping[str, Any] = field(default_factory=dict)
