@@ -11,7 +11,7 @@ from pydantic import AfterValidator
 
 import fairlead
 from fairlead.core.jobs.model import Claim, Lane, Outcome
-from fairlead.core.jobs.settle import Relief
+from fairlead.core.jobs.settle import RetryAdjustment
 from fairlead.handlers.spec import HandlerSpec
 from fairlead.telemetry.events import Event, JobEnded, JobStarted
 from fairlead.worker import runner, slots
@@ -180,7 +180,7 @@ async def test_what_went_well_before_a_failure_is_counted_before_it(
         ended, ended_well = health.ended, health.ended_well
         before: list[int] = []
 
-        def note_failure(claim: Claim, outcome: Outcome) -> Relief | None:
+        def note_failure(claim: Claim, outcome: Outcome) -> RetryAdjustment | None:
             before.append(counted[0])
             return ended(claim, outcome)
 

@@ -1,4 +1,4 @@
-"""Claims are mostly of one lane; to know that spares looking at the lane of each."""
+"""A fast test whether all claims are from one lane, as most batches are."""
 
 from collections.abc import Sequence
 from operator import itemgetter
@@ -9,7 +9,7 @@ _lane_of = itemgetter(Claim._fields.index("lane"))
 
 
 def only_lane(claims: Sequence[Claim]) -> Lane | None:
-    """The lane that all these claims are of; None if there are several, or no claims."""
+    """Return the claims' common lane, or None if there are several lanes or no claims."""
     if not claims or claims[0].lane is not claims[-1].lane:
         return None
     lane, lanes = claims[0].lane, list(map(_lane_of, claims))

@@ -1,4 +1,4 @@
-"""Names that users choose: types, pools, tenants."""
+"""Validation of names that users choose: types, pools, tenants."""
 
 import re
 
@@ -8,7 +8,7 @@ _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.:@/-]{0,199}")
 
 
 def check_name(kind: str, name: str) -> str:
-    """The name itself, or ConfigError where it is none."""
+    """Return the name if it is valid, else ConfigError."""
     if not isinstance(name, str) or not _NAME.fullmatch(name):
         raise ConfigError(
             f"{name!r} cannot be the name of a {kind}: use 1 to 200 letters, digits and _ . : @ / -, "

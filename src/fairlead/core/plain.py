@@ -1,4 +1,4 @@
-"""The most common submission, and the fastest way in: many jobs that differ in nothing but their payloads."""
+"""A batch of jobs that differ only in id and payload, for bulk enqueueing."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -7,12 +7,12 @@ from fairlead.core.jobs.model import Lane, NewJob
 
 
 class PlainBatch(NamedTuple):
-    """Jobs that are ready now and have nothing but their lane and their payload; ids and payloads go in step."""
+    """Ready jobs of one lane without options; `ids` and `payloads` have the same order."""
 
     lane: Lane
     ids: list[str]
     payloads: Sequence[str]
 
     def jobs(self) -> list[NewJob]:
-        """The same jobs one by one."""
+        """Return the batch as single jobs."""
         return [NewJob(job_id, self.lane, payload) for job_id, payload in zip(self.ids, self.payloads, strict=True)]

@@ -7,7 +7,7 @@ from typing import Any
 from fairlead.core.durations import instant
 from fairlead.core.jobs.job_records import JobType
 from fairlead.core.names import check_name
-from fairlead.core.protection.breaker import BREAKER, Breaker, Tripped, opened_by_hand, tripped
+from fairlead.core.protection.breaker import BREAKER, Breaker, BreakerState, breaker_state, opened_by_hand
 from fairlead.core.protection.controls import Change, Controls
 from fairlead.core.protection.run_counts import DEPENDENCY, TYPE, Sums, breakers_of, subject
 from fairlead.core.stored import restored
@@ -43,7 +43,7 @@ async def breakers(store: Store, everything: bool = False) -> list[BreakerStatus
     names = users.keys() | known.of(BREAKER).keys()
     told = [name for name in names if everything or not name.startswith(TYPE) or name in counts or _is_set(known, name)]
     return [
-        _status(name, tripped(known.get(BREAKER, name)), counts.get(name, Sums()), users.get(name, ()))
+        _status(name, breaker_state(known.get(BREAKER, name)), counts.get(name, Sums()), users.get(name, ()))
         for name in sorted(told)
     ]
 
@@ -112,7 +112,7 @@ def _users(types: list[JobType]) -> dict[str, tuple[str, ...]]:
     return users
 
 
-def _status(name: str, item: Tripped | None, counted: Sums, types: tuple[str, ...]) -> BreakerStatus:
+def _status(name: str, item: BreakerState | None, counted: Sums, types: tuple[str, ...]) -> BreakerStatus:
     if item is None:
         return BreakerStatus(name, CLOSED, counted.good, counted.bad, types=types)
     return BreakerStatus(

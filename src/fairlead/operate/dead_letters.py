@@ -93,7 +93,7 @@ async def edit(store: Store, job_id: str, payload: Mapping[str, Any], limit: int
     text, job_type = await _checked(store, record, payload, limit)
     note = operator.note("edit", job_id, **_edited(record, text, job_type))
     if not await store.dead_letters.amend(
-        [replay.amend(record, text, job_type.version, _limits(record, job_type, payload))], note
+        [replay.edit_dead(record, text, job_type.version, _limits(record, job_type, payload))], note
     ):
         raise _refusal(job_id, "edited")
 
@@ -226,7 +226,7 @@ async def _batch_by_batch(store: Store, wanted: JobFilter, most: int | None, pro
 
 
 async def _cancel_all(store: Store, records: Sequence[JobRecord], note: AuditNote) -> Outcome:
-    holds, refused = _decide(records, replay.withdraw)
+    holds, refused = _decide(records, replay.cancel_dead)
     cancelled = await store.dead_letters.cancel(holds, note) if holds else set()
     refused |= {hold.id: _refusal(hold.id, "cancelled") for hold in holds if hold.id not in cancelled}
     return Outcome(tuple(record.id for record in records if record.id in cancelled), refused)

@@ -1,10 +1,9 @@
-"""Enqueueing as a script of statements, the same for every database and for any way of running statements.
+"""The enqueue script: inserts jobs and reserves their idempotency keys, the same on every database.
 
-The script yields steps and is sent their rows. A store drives it on its own connection, and `within` drives it on the
-caller's, blocking or not, so that a job enqueued in the caller's transaction goes through the same statements.
+A store runs the script on its own connection, or on the caller's for a job enqueued in the caller's transaction.
 
-A key is reserved by inserting it. Where that conflicts, the holder is read by a later statement, which sees what was
-committed meanwhile, and is replaced only by a compare-and-swap on the job id just read: two takers cannot both win.
+A key is reserved by inserting it. On a conflict a later statement reads the holder, and replaces a holder that has
+ended by a compare-and-swap on its job id, so two submissions cannot both take over a key.
 """
 
 from collections.abc import Iterable, Sequence
@@ -19,7 +18,7 @@ ROUNDS = 5
 
 
 def enqueue_script(jobs: Sequence[NewJob], again: bool = False) -> Script[list[Enqueued]]:
-    """Store the jobs whose key is free; the result says what each submission became."""
+    """Store the jobs whose key is free; returns the result of each submission."""
     kept, stands_for = split_repeats(jobs)
     existing = yield from claim_keys([job for job in kept if job.unique])
     fresh = [job for job in kept if job.id not in existing]
@@ -31,7 +30,7 @@ def enqueue_script(jobs: Sequence[NewJob], again: bool = False) -> Script[list[E
 
 
 def job_row(job: NewJob) -> dict[str, Any]:
-    """What insert_jobs takes."""
+    """Return the parameters of insert_jobs."""
     return {
         "id": job.id,
         "lane": job.lane.id,
@@ -47,7 +46,7 @@ def job_row(job: NewJob) -> dict[str, Any]:
 
 
 def waking(script: Script[list[Enqueued]], pools: Iterable[str]) -> Script[list[Enqueued]]:
-    """The script, and hints that leave with its commit."""
+    """Run the script, then send hints with its commit."""
     answers = yield from script
     for pool in pools:
         yield Run("hint", {"pool": pool})
@@ -55,7 +54,7 @@ def waking(script: Script[list[Enqueued]], pools: Iterable[str]) -> Script[list[
 
 
 def claim_keys(keyed: Sequence[NewJob]) -> Script[dict[str, str]]:
-    """Make the jobs the holders of their keys; returns the holder of each key that stays with an earlier job."""
+    """Reserve the keys for the jobs; returns by job id the earlier job that holds its key."""
     existing: dict[str, str] = {}
     waiting = {(job.lane.tenant, job.unique.key): job for job in keyed if job.unique}
     for _ in range(ROUNDS):

@@ -27,7 +27,7 @@ from fairlead.core.jobs.model import (
 from fairlead.core.jobs.progress import Progress
 from fairlead.core.jobs.states import RUNNING, SUCCEEDED, State
 from fairlead.core.jobs.workers import WorkerInfo, WorkerRecord, state_of
-from fairlead.core.stored import readable, word
+from fairlead.core.stored import known_member, readable
 
 Row = Sequence[Any]
 Columns = tuple[Iterable[Any], ...]  # ids, lanes and instants can be gone through again
@@ -261,7 +261,7 @@ def attempt_of(row: Row) -> AttemptRecord:
         worker=row[2],
         started_at=instant(row[3]),
         ended_at=ended,
-        ending=word(Ending, row[5], Ending.FAILED),
+        ending=known_member(Ending, row[5], Ending.FAILED),
         error=_error(*row[6:11]),
         due_at=instant(row[11]),
         ready_at=instant(row[12]),

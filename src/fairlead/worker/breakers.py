@@ -11,14 +11,14 @@ from fairlead.core.durations import seconds
 from fairlead.core.jobs.model import ActiveLane, Claim, Lane
 from fairlead.core.protection.breaker import (
     BREAKER,
+    BreakerState,
     Phase,
-    Tripped,
+    breaker_state,
     give_back,
     heard,
     is_over,
     is_shut,
     permit,
-    tripped,
 )
 from fairlead.core.protection.controls import ABSENT, Change, Control
 from fairlead.ports.jobs import CONTROLS_HINT
@@ -69,17 +69,17 @@ class Breakers:
         self.permitted: dict[tuple[str, int], tuple[Mark, ...]] = {}
         self._verdicts: dict[Mark, Verdict] = {}
 
-    def get(self, name: str) -> Tripped | None:
+    def get(self, name: str) -> BreakerState | None:
         """The breaker, unless it is closed."""
-        return tripped(self._view.known.get(BREAKER, name))
+        return breaker_state(self._view.known.get(BREAKER, name))
 
     def is_letting_through(self) -> bool:
         """Whether some breaker allows more starts now than it has permitted."""
         now = self._view.now
-        found = [tripped(control) for control in self._view.known.of(BREAKER).values()]
+        found = [breaker_state(control) for control in self._view.known.of(BREAKER).values()]
         return any(permit(item, 1, now)[0] for item in found if item is not None and not is_shut(item, now))
 
-    async def open(self, name: str, item: Tripped) -> None:
+    async def open(self, name: str, item: BreakerState) -> None:
         """Open a closed breaker, if nobody else was first."""
         await self._apply([Change(BREAKER, name, item.value(), ABSENT)])
 
@@ -126,7 +126,7 @@ class Breakers:
     async def _tell(self, mark: Mark, verdict: Verdict) -> None:
         """The phase may have passed, and then it does not count; another may be first, and then it is told again."""
 
-        def after(item: Tripped) -> Tripped:
+        def after(item: BreakerState) -> BreakerState:
             known = heard(item, verdict.good, verdict.bad, self._view.now)
             return give_back(known, verdict.unused) if known.number == item.number else known
 
@@ -153,11 +153,11 @@ class Breakers:
         await self._view.refresh()
         return made
 
-    def _known(self) -> dict[str, Tripped]:
-        found = {name: tripped(control) for name, control in self._view.known.of(BREAKER).items()}
+    def _known(self) -> dict[str, BreakerState]:
+        found = {name: breaker_state(control) for name, control in self._view.known.of(BREAKER).items()}
         return {name: item for name, item in found.items() if item is not None}
 
-    def _change(self, name: str, item: Tripped | None) -> Change:
+    def _change(self, name: str, item: BreakerState | None) -> Change:
         control = self._view.known.get(BREAKER, name)
         return Change(BREAKER, name, None if item is None else item.value(), control.version if control else ABSENT)
 
@@ -171,7 +171,7 @@ class Breakers:
             self._verdicts[mark] = left
 
 
-def _mark(name: str, item: Tripped) -> Mark:
+def _mark(name: str, item: BreakerState) -> Mark:
     return Mark(name, item.number, item.since)
 
 
@@ -186,9 +186,9 @@ def _sum(one: Verdict, other: Verdict, operation: Callable[[int, int], int]) -> 
     return Verdict(*map(operation, one, other))
 
 
-def _event(control: Control, before: Tripped | None) -> Event | None:
+def _event(control: Control, before: BreakerState | None) -> Event | None:
     """What has happened to a breaker, if it is in another phase now."""
-    after = tripped(control)
+    after = breaker_state(control)
     if after is None:
         return BreakerClosed(control.name)
     if before is not None and _mark(control.name, before) == _mark(control.name, after):

@@ -16,9 +16,9 @@ from uuid import uuid4
 
 from fairlead.core.durations import seconds
 from fairlead.core.flush import Flush
-from fairlead.core.jobs.failure import Curb, FailureClass
+from fairlead.core.jobs.failure import FailureClass, RetryDenial
 from fairlead.core.jobs.model import Claim, Ending, Lane, Outcome, Settlement
-from fairlead.core.jobs.settle import Relief
+from fairlead.core.jobs.settle import RetryAdjustment
 from fairlead.core.jobs.states import State
 from fairlead.core.protection import quarantine
 from fairlead.core.protection.breaker import BREAKER, opened, why_open
@@ -54,8 +54,8 @@ SURVEY = 2.0
 SETTLED = 0.5  # what has begun to fail is judged when all workers had time to add what they know
 SUCCEEDED = Ending.SUCCEEDED
 FAILURES = (Ending.FAILED, Ending.TIMED_OUT)
-EXCUSED = Relief(excused=True)
-QUARANTINED = Relief(curb=Curb.QUARANTINE, why="its type is in quarantine")
+EXCUSED = RetryAdjustment(excused=True)
+QUARANTINED = RetryAdjustment(denied_by=RetryDenial.QUARANTINE, why="its type is in quarantine")
 DECIDED = Sums(counted_for=SETTLED)  # an open breaker is counted no longer
 ADVICE = "find the cause in `fairlead dlq groups`, mend it, then run `fairlead quarantine release {}`"
 
@@ -98,7 +98,7 @@ class Health:
             if scope == TENANT:
                 self._budgets.learn(tenant, sums)
 
-    def ended(self, claim: Claim, outcome: Outcome) -> Relief | None:
+    def ended(self, claim: Claim, outcome: Outcome) -> RetryAdjustment | None:
         """Count the end of a run; for a failure, what its settlement has to consider."""
         if outcome.ending is SUCCEEDED:
             self.ended_well([claim], claim.lane)
@@ -124,11 +124,11 @@ class Health:
             for claim in claims:
                 self._breakers.ended(claim, True)
 
-    def decided(self, claim: Claim, relief: Relief, settlement: Settlement) -> None:
+    def decided(self, claim: Claim, adjustment: RetryAdjustment, settlement: Settlement) -> None:
         """Count a retry against its tenant's budget, or that there was none."""
-        if settlement.state is State.RETRYING and not relief.excused:
-            self._budgets.retried(claim.lane.tenant, relief, settlement)
-        elif settlement.curbed_by is Curb.BUDGET:
+        if settlement.state is State.RETRYING and not adjustment.excused:
+            self._budgets.retried(claim.lane.tenant, adjustment, settlement)
+        elif settlement.retry_denied_by is RetryDenial.BUDGET:
             self._budgets.refused(claim.lane.tenant)
 
     def hint(self) -> None:
@@ -182,7 +182,7 @@ class Health:
         self.suspects.clear(judged | self.suspects.overdue())
         self._nudge()
 
-    def _failed(self, claim: Claim, outcome: Outcome, names: tuple[str, ...]) -> Relief:
+    def _failed(self, claim: Claim, outcome: Outcome, names: tuple[str, ...]) -> RetryAdjustment:
         for name in names:
             self._tally.bad[name] += 1
             if self.suspects.consider(name) or self._tally.bad[name] == self._registry.breaker_of(name).minimum:
@@ -190,9 +190,9 @@ class Health:
         away = outcome.error is not None and outcome.error.failure is FailureClass.DEPENDENCY
         if away and limiting(self._view.known, names):
             return EXCUSED
-        relief = self._budgets.relief(claim.lane.tenant, claim.attempt == 1, blameless=away)
+        adjustment = self._budgets.adjustment(claim.lane.tenant, claim.attempt == 1, blameless=away)
         attempts = quarantine.attempts_of(self._view.known.get(quarantine.KIND, claim.lane.type))
-        return QUARANTINED if attempts and claim.attempt >= attempts and not away else relief
+        return QUARANTINED if attempts and claim.attempt >= attempts and not away else adjustment
 
     async def _survey(self) -> None:
         """Look who is troubled, if there are successes that they might need, and forget the old ones."""

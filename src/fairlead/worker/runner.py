@@ -7,7 +7,7 @@ from concurrent.futures import Executor
 from functools import partial
 from typing import Any
 
-from fairlead.core.jobs.expiry import late_error
+from fairlead.core.jobs.expiry import expiry_error
 from fairlead.core.jobs.model import Claim, Ending, Outcome
 from fairlead.handlers.context import Context, Run
 from fairlead.handlers.spec import HandlerSpec
@@ -40,7 +40,7 @@ class Runner:
     async def run(self, claim: Claim, spec: HandlerSpec, run: Run | None = None) -> Outcome:
         """Run the handler; every end but cancellation is an outcome."""
         if claim.time_left is not None and claim.time_left < 0:
-            return Outcome(Ending.EXPIRED, error=late_error(-claim.time_left))
+            return Outcome(Ending.EXPIRED, error=expiry_error(-claim.time_left))
         context = Context(claim, run, self._tools) if spec.arguments.takes_context else None
         try:
             arguments = spec.load(claim.payload, claim.lane.version)

@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
 from fairlead.core.jobs.model import Settlement
-from fairlead.core.jobs.settle import heed
+from fairlead.core.jobs.settle import settle_as_cancelled
 from fairlead.errors import StoreError
 from fairlead.records.store import Store
 from fairlead.telemetry.events import SettlementRefused, Telemetry
@@ -86,7 +86,7 @@ class Settler:
         """What was decided before somebody asked to cancel the run does not hold; it is decided again."""
         refused = {item.id: item for item in group if item.id not in settled}
         held = await self._store.reader.held(refused)
-        again = {job.id: decided for job in held if (decided := heed(refused[job.id], job)) is not None}
+        again = {job.id: decided for job in held if (decided := settle_as_cancelled(refused[job.id], job)) is not None}
         if again:
             settled = settled | await self._store.jobs.settle(list(again.values()))
         return [again.get(item.id, item) for item in group], settled

@@ -363,15 +363,15 @@ class Slots:
             if outcome.ending is Ending.EXPIRED:
                 late_by = -(claim.time_left or 0.0)
                 self._telemetry.emit(LateExecution(claim.id, claim.lane.type, claim.lane.tenant, late_by))
-        relief = self._health.ended(claim, outcome)
+        adjustment = self._health.ended(claim, outcome)
         if outcome.stored is None:
-            settlement = settle(claim, outcome, policies, self._random, relief)
+            settlement = settle(claim, outcome, policies, self._random, adjustment)
             self._settler.add([settlement])
         else:
             settlement = outcome.stored
             self._settler.count([settlement])
-        if relief is not None:
-            self._health.decided(claim, relief, settlement)
+        if adjustment is not None:
+            self._health.decided(claim, adjustment, settlement)
         if started is not None:
             self._tally.ended([(claim.lane, ran)])
         if self._telemetry:

@@ -26,7 +26,7 @@ from fairlead.core.protection.backpressure import (
     with_shed,
 )
 from fairlead.core.protection.controls import Control, Controls
-from fairlead.core.protection.token_bucket import Flow
+from fairlead.core.protection.token_bucket import RateLimit
 from fairlead.errors import ConfigError, TenantQueueFull, TenantRateExceeded
 
 LANE = Lane("short", "acme", "mail", Priority.DEFAULT, 1)
@@ -41,7 +41,7 @@ def policy(*controls: tuple[str, str, Mapping[str, object]]) -> Policy:
 
 def test_nothing_is_bounded_unless_something_is_set() -> None:
     found = policy()
-    assert (found.any, found.needs_backlog, found.depth("acme"), found.flow("acme")) == (False, False, None, None)
+    assert (found.any, found.needs_backlog, found.depth("acme"), found.rate_limit("acme")) == (False, False, None, None)
     assert not is_unwanted(found, Priority.LOW, 10**9)
 
 
@@ -58,8 +58,8 @@ def test_the_narrowest_bound_counts() -> None:
 
 def test_a_tenant_that_nobody_set_up_has_the_tier_of_anyone() -> None:
     rate = (SUBMISSION, "tier:standard", {"rate": 5.0, "burst": 7.0})
-    assert policy(rate).flow("acme") == Flow(5.0, 7.0)
-    assert policy(rate, ("tenant", "*", {"tier": "free"})).flow("acme") is None
+    assert policy(rate).rate_limit("acme") == RateLimit(5.0, 7.0)
+    assert policy(rate, ("tenant", "*", {"tier": "free"})).rate_limit("acme") is None
 
 
 def test_a_full_queue_refuses_what_goes_beyond() -> None:
@@ -72,11 +72,11 @@ def test_a_full_queue_refuses_what_goes_beyond() -> None:
 
 
 def test_a_batch_that_never_fits_is_told_so() -> None:
-    refused = refuse_by_rate(Flow(10.0, 20.0), "acme", 21, 3.0)
+    refused = refuse_by_rate(RateLimit(10.0, 20.0), "acme", 21, 3.0)
     assert isinstance(refused, TenantRateExceeded)
     assert refused.code == "TENANT_RATE_LIMIT_EXCEEDED"
     assert "smaller batches" in str(refused)
-    assert "smaller batches" not in str(refuse_by_rate(Flow(10.0, 20.0), "acme", 20, 3.0))
+    assert "smaller batches" not in str(refuse_by_rate(RateLimit(10.0, 20.0), "acme", 20, 3.0))
 
 
 def test_only_priorities_below_are_unwanted_in_an_overload() -> None:

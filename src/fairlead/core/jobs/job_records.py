@@ -12,7 +12,7 @@ from fairlead.core.jobs.states import State
 
 @dataclass(frozen=True, slots=True)
 class JobRecord:
-    """A job as it is read, live or finished."""
+    """A live or finished job as read from the store."""
 
     id: str
     type: str
@@ -43,7 +43,7 @@ class JobRecord:
 
 @dataclass(frozen=True, slots=True)
 class AttemptRecord:
-    """One run of a job that did not end it well."""
+    """A stored attempt: one run that did not succeed."""
 
     fence: int
     attempt: int
@@ -58,7 +58,7 @@ class AttemptRecord:
 
 @dataclass(frozen=True, slots=True)
 class JobFilter:
-    """Which jobs a listing wants; an empty field does not restrict. A live job has no fingerprint and no end."""
+    """Which jobs to list; an empty field does not filter. A live job has no fingerprint and no `finished_at`."""
 
     states: tuple[State, ...] = ()
     type: str | None = None
@@ -74,7 +74,7 @@ class JobFilter:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """Jobs, newest first, and the cursor that continues after them."""
+    """One page of jobs, newest first, and the cursor of the next page."""
 
     jobs: tuple[JobRecord, ...]
     cursor: str | None
@@ -82,7 +82,7 @@ class Page:
 
 @dataclass(frozen=True, slots=True)
 class JobType:
-    """A registered type: what a process without the handler's code needs in order to submit to it."""
+    """A registered job type: what a process without the handler's code needs to submit jobs of it."""
 
     name: str
     version: int

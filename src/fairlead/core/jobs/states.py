@@ -1,4 +1,4 @@
-"""The states of a job and the moves between them: the one table that every store obeys."""
+"""The states of a job and the allowed moves between them."""
 
 from enum import StrEnum
 
@@ -6,24 +6,24 @@ from fairlead.errors import IllegalMove
 
 
 class State(StrEnum):
-    """Where a job is in its life."""
+    """The state of a job."""
 
     CREATED = "created"  # being submitted; no stored job rests here
-    SCHEDULED = "scheduled"  # waits for its time
+    SCHEDULED = "scheduled"  # waits for its run_at
     BLOCKED = "blocked"  # waits for its parents
     READY = "ready"  # may be claimed
     ENQUEUED = "enqueued"  # ready, and its id is on a broker
     RUNNING = "running"  # owned by one worker under a lease
     RETRYING = "retrying"  # failed, waits for its next attempt
     SUCCEEDED = "succeeded"
-    DEAD = "dead"  # a dead letter: only an operator moves it
+    DEAD = "dead"  # a dead letter: only an operator can move it
     CANCELLED = "cancelled"
-    EXPIRED = "expired"  # would have started after its not_after
+    EXPIRED = "expired"  # did not start before its not_after
 
-    __hash__ = str.__hash__  # the enum's own is slow, and states are looked up for every job
+    __hash__ = str.__hash__  # faster than Enum.__hash__; states are hashed for every job
 
 
-# For what is done with every job: reading a member of an enumeration takes a while.
+# For code that runs for every job: reading an enum member is slow.
 SCHEDULED, READY, RUNNING, SUCCEEDED = State.SCHEDULED, State.READY, State.RUNNING, State.SUCCEEDED
 
 MOVES: dict[State, frozenset[State]] = {

@@ -1,11 +1,11 @@
-"""What a worker tells of itself in its reports beside figures: that it drains, and whose its slots are."""
+"""Workers as they register and report: identity, state, reserved tenants, and when to restart for lost slots."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-ACTIVE, DRAINING = "active", "draining"  # the states of a worker that claims, and of one that only finishes
+ACTIVE, DRAINING = "active", "draining"  # claims jobs; only finishes its running jobs
 RESERVE = "reserve"
 
 
@@ -24,7 +24,7 @@ class WorkerInfo:
 
 @dataclass(frozen=True, slots=True)
 class WorkerRecord:
-    """A registered worker as an operator sees it."""
+    """A registered worker as read from the store."""
 
     info: WorkerInfo
     started_at: datetime
@@ -39,12 +39,12 @@ class WorkerRecord:
 
 
 def state_of(state: str, report: Mapping[str, Any]) -> str:
-    """The state of a worker: what it was told to do, or what it does on its own."""
+    """Return the state of a worker: the one an operator set, or draining if the worker drains by itself."""
     return DRAINING if state == ACTIVE and report.get(DRAINING) else state
 
 
 def reserved(worker: WorkerRecord) -> tuple[str, ...]:
-    """The tenants that it serves; it serves all where there are none."""
+    """Return the tenants that a worker is reserved for; empty if it serves all."""
     return tuple(worker.report.get(RESERVE, ()))
 
 
@@ -53,5 +53,5 @@ TOLERATED_SHARE = 4
 
 
 def is_worn(lost: int, slots: int) -> bool:
-    """Whether too many slots are taken by handlers that cannot be stopped: over a quarter and at least four, or all."""
+    """Whether unstoppable handlers occupy too many slots: over a quarter and at least four, or all of them."""
     return lost >= min(slots, max(LEAST_LOST, slots // TOLERATED_SHARE + 1))

@@ -15,7 +15,7 @@ from dataclasses import asdict, dataclass, fields, replace
 from enum import StrEnum
 from typing import Any
 
-from fairlead.core.durations import Duration, seconds, words
+from fairlead.core.durations import Duration, humanize, seconds
 from fairlead.core.protection.controls import Control
 from fairlead.core.protection.run_counts import Sums
 from fairlead.core.stored import restored
@@ -75,7 +75,7 @@ class Breaker:
 
 
 @dataclass(frozen=True, slots=True)
-class Tripped:
+class BreakerState:
     """A breaker that is not closed. `until` ends the cool-down, or the patience with probes; without it, nothing does.
 
     `permits` counts starts allowed in this phase, `good` and `bad` those that ended so.
@@ -98,14 +98,14 @@ class Tripped:
         return {field.name: getattr(self, field.name) for field in fields(self)} | {"policy": self.policy.stored()}
 
 
-def tripped(control: Control | None) -> Tripped | None:
+def breaker_state(control: Control | None) -> BreakerState | None:
     """The breaker that a control holds; None if it is closed."""
     if control is None or control.value is None:
         return None
     given = {**control.value, "policy": restored(Breaker, control.value.get("policy") or {})}
     if given.get("phase") not in set(Phase):  # of a newer version: whatever it is, nothing starts from here
         given |= {"phase": Phase.OPEN, "until": None}
-    return restored(Tripped, {**given, "phase": Phase(given["phase"])})
+    return restored(BreakerState, {**given, "phase": Phase(given["phase"])})
 
 
 def why_open(policy: Breaker, sums: Sums, settled: float = 0.0) -> str | None:
@@ -117,27 +117,27 @@ def why_open(policy: Breaker, sums: Sums, settled: float = 0.0) -> str | None:
         return None
     if sums.counted_for < settled:
         return None
-    return f"{sums.bad} of {sums.total} runs failed within {words(seconds(policy.window))}"
+    return f"{sums.bad} of {sums.total} runs failed within {humanize(seconds(policy.window))}"
 
 
-def opened(policy: Breaker, why: str, now: float, openings: int = 1, number: int = 1) -> Tripped:
+def opened(policy: Breaker, why: str, now: float, openings: int = 1, number: int = 1) -> BreakerState:
     """A breaker that opens now; the cool-down doubles with each opening in a row."""
     first, longest = seconds(policy.cooldown), seconds(policy.longest_cooldown)
     cooldown = min(first * 2.0 ** min(openings - 1, 60), max(first, longest))
-    return Tripped(Phase.OPEN, now, now + cooldown, why, policy, openings, number)
+    return BreakerState(Phase.OPEN, now, now + cooldown, why, policy, openings, number)
 
 
-def opened_by_hand(policy: Breaker, by: str, why: str, now: float) -> Tripped:
+def opened_by_hand(policy: Breaker, by: str, why: str, now: float) -> BreakerState:
     """A breaker that stays open until an operator closes it."""
-    return Tripped(Phase.OPEN, now, None, why, policy, by=by)
+    return BreakerState(Phase.OPEN, now, None, why, policy, by=by)
 
 
-def is_shut(breaker: Tripped, now: float) -> bool:
+def is_shut(breaker: BreakerState, now: float) -> bool:
     """Whether nothing may start: it is open, and its cool-down is not over."""
     return breaker.phase is Phase.OPEN and (breaker.until is None or now < breaker.until)
 
 
-def permit(breaker: Tripped, wanted: int, now: float) -> tuple[int, Tripped]:
+def permit(breaker: BreakerState, wanted: int, now: float) -> tuple[int, BreakerState]:
     """How many runs may start now, up to those wanted, and the breaker that has given so many permits."""
     if is_shut(breaker, now) or wanted <= 0:
         return 0, breaker
@@ -146,7 +146,7 @@ def permit(breaker: Tripped, wanted: int, now: float) -> tuple[int, Tripped]:
     return (given, replace(due, permits=due.permits + given)) if given else (0, breaker)
 
 
-def allowance(breaker: Tripped, now: float) -> int:
+def allowance(breaker: BreakerState, now: float) -> int:
     """How many starts its phase allows altogether until now."""
     probes, ramp = breaker.policy.probes, seconds(breaker.policy.ramp)
     if breaker.phase is not Phase.RAMPING:
@@ -155,12 +155,12 @@ def allowance(breaker: Tripped, now: float) -> int:
     return int(probes * 2.0 ** (DOUBLINGS * passed))
 
 
-def give_back(breaker: Tripped, count: int) -> Tripped:
+def give_back(breaker: BreakerState, count: int) -> BreakerState:
     """The breaker with permits returned that nothing was started with."""
     return replace(breaker, permits=max(0, breaker.permits - count))
 
 
-def heard(breaker: Tripped, good: int, bad: int, now: float) -> Tripped:
+def heard(breaker: BreakerState, good: int, bad: int, now: float) -> BreakerState:
     """The breaker after runs of its present phase have ended. No phase begins before the last, though clocks differ."""
     now = max(now, breaker.since)
     known = replace(breaker, good=breaker.good + good, bad=breaker.bad + bad)
@@ -172,12 +172,12 @@ def heard(breaker: Tripped, good: int, bad: int, now: float) -> Tripped:
     return breaker
 
 
-def is_over(breaker: Tripped, now: float) -> bool:
+def is_over(breaker: BreakerState, now: float) -> bool:
     """Whether its ramp has ended: it closes."""
     return breaker.phase is Phase.RAMPING and now >= breaker.since + seconds(breaker.policy.ramp)
 
 
-def describe(name: str, breaker: Tripped, now: float) -> str:
+def describe(name: str, breaker: BreakerState, now: float) -> str:
     """Why the breaker lets nothing, or little, start now."""
     kind, _, own = name.partition(":")
     subject = f"the breaker of {kind} {own} is {breaker.phase.value.replace('_', '-')}: {breaker.why}"
@@ -187,10 +187,10 @@ def describe(name: str, breaker: Tripped, now: float) -> str:
         return f"{subject}; only a few probes may start"
     if breaker.until is None:
         return f"{subject}; it stays so until `fairlead breakers close {name}`"
-    return f"{subject}; next try in {words(max(0.0, breaker.until - now))}"
+    return f"{subject}; next try in {humanize(max(0.0, breaker.until - now))}"
 
 
-def _probing(breaker: Tripped, now: float) -> Tripped:
+def _probing(breaker: BreakerState, now: float) -> BreakerState:
     """The breaker as it is now: half-open if its cool-down is over, without the permits of probes that were lost."""
     until = now + seconds(breaker.policy.patience)
     if breaker.phase is Phase.OPEN:
@@ -200,7 +200,7 @@ def _probing(breaker: Tripped, now: float) -> Tripped:
     return breaker
 
 
-def _judge_probes(known: Tripped, now: float) -> Tripped:
+def _judge_probes(known: BreakerState, now: float) -> BreakerState:
     """The share of failures among all probes decides, as soon as those that have not ended cannot change it."""
     policy = known.policy
     if known.bad >= policy.threshold * policy.probes:
@@ -210,7 +210,7 @@ def _judge_probes(known: Tripped, now: float) -> Tripped:
     return known
 
 
-def _judge_ramp(known: Tripped, now: float) -> Tripped:
+def _judge_ramp(known: BreakerState, now: float) -> BreakerState:
     """So many failures as there are probes are enough to judge by."""
     total = known.good + known.bad
     if known.bad >= known.policy.probes and known.bad >= known.policy.threshold * total:
@@ -218,11 +218,11 @@ def _judge_ramp(known: Tripped, now: float) -> Tripped:
     return known
 
 
-def _next_phase(breaker: Tripped, phase: Phase, now: float, until: float | None) -> Tripped:
+def _next_phase(breaker: BreakerState, phase: Phase, now: float, until: float | None) -> BreakerState:
     return replace(
         breaker, phase=phase, since=now, until=until, number=breaker.number + 1, permits=0, good=0, bad=0
     )  # fmt: skip
 
 
-def _opened_again(breaker: Tripped, why: str, now: float) -> Tripped:
+def _opened_again(breaker: BreakerState, why: str, now: float) -> BreakerState:
     return opened(breaker.policy, why, now, breaker.openings + 1, breaker.number + 1)

@@ -7,7 +7,7 @@ start. With no attempts at all, nothing of the type starts. A breaker tries agai
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from fairlead.core.durations import Duration, seconds, words
+from fairlead.core.durations import Duration, humanize, seconds
 from fairlead.core.protection.controls import Control
 from fairlead.core.protection.run_counts import Sums
 from fairlead.errors import ConfigError
@@ -65,4 +65,4 @@ def why_quarantined(policy: Quarantine, sums: Sums) -> str | None:
         return None
     if sums.bad <= policy.threshold * sums.total:
         return None
-    return f"{sums.bad} of {sums.total} runs failed within {words(window)}"
+    return f"{sums.bad} of {sums.total} runs failed within {humanize(window)}"

@@ -15,7 +15,7 @@ from fairlead.core.jobs.states import FINAL
 from fairlead.core.plain import PlainBatch
 from fairlead.errors import StoreError, StoreRefused, StoreUnavailable
 from fairlead.ports.database import Rows, Run, Script, Settle, Statement
-from fairlead.ports.jobs import BlockingTransaction, Door, JobStore, OpenTransaction
+from fairlead.ports.jobs import AdmissionCheck, BlockingTransaction, JobStore, OpenTransaction
 from fairlead.records import rows
 from fairlead.records.enqueue import enqueue_script, waking
 from fairlead.records.following import follow_script
@@ -156,9 +156,9 @@ class PostgresStore(JobStore):
             for pool in set(pools):
                 self._own_thread.run("notify", {"pool": pool})
 
-    def enqueue_within(self, connection: Any, jobs: Sequence[NewJob], door: Door | None = None) -> Any:
+    def enqueue_within(self, connection: Any, jobs: Sequence[NewJob], admission: AdmissionCheck | None = None) -> Any:
         """Store the jobs in the caller's own open transaction."""
-        return run_within(connection, "postgresql", query, jobs, door=door)
+        return run_within(connection, "postgresql", query, jobs, admission=admission)
 
     async def claim(self, quotas: Sequence[Quota], lease: Lease) -> list[Claim]:
         """Make the lease's owner the owner of up to the given number of jobs of each lane."""
