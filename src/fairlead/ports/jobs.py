@@ -152,7 +152,7 @@ class JobStore(Database, Protocol):
         """Claim up to the given number of jobs of each lane for the lease's owner."""
 
     async def settle(self, settlements: Sequence[Settlement], expired_only: bool = False) -> set[str]:
-        """Apply the settlements whose hold is valid, return their ids; `expired_only` also requires an expired lease."""
+        """Apply settlements whose hold is valid, return their ids; `expired_only` also requires an expired lease."""
 
     async def begin(self) -> "OpenTransaction":
         """Open a transaction for a handler's own writes; ConfigError if the database does not support it."""
