@@ -142,7 +142,7 @@ def _rate_limit(value: Value) -> RateLimit | None:
 
 
 def backlog_of(policy: Policy, waiting: Mapping[Lane, tuple[int, int]]) -> dict[str, int]:
-    """Return all ready jobs, and the waiting jobs of bounded tenants (the largest), from (ready, waiting) of each lane."""
+    """Return the count of all ready jobs, and of waiting jobs of bounded tenants, from (ready, waiting) by lane."""
     total, tenants = 0, dict[str, int]()
     for lane, (ready, all_) in waiting.items():
         total += ready

@@ -39,7 +39,7 @@ class Phase(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Breaker:
-    """A breaker policy: it opens at a share of failures among at least `minimum` runs within `window`, and how it closes."""
+    """A breaker policy: opens at a share of failures among at least `minimum` runs within `window`; how it closes."""
 
     threshold: float = 0.5
     minimum: int = 20

@@ -203,7 +203,7 @@ def grant(wanted: Sequence[LimitedQuota], rooms: Mapping[str, int]) -> list[Quot
 
 
 class LimitState(NamedTuple):
-    """A limit after a claim: its bucket if it has a rate; if it is full, the seconds to the next try (None: unknown)."""
+    """A limit after a claim: its bucket if it has a rate; if full, the seconds to the next try (None: unknown)."""
 
     bucket: Bucket | None
     is_full: bool

@@ -1,4 +1,4 @@
-"""Retry budgets: a bound on a tenant's retries, as a multiple of its first attempts, so that retries do not crowd out work.
+"""Retry budgets: a bound on a tenant's retries, as a multiple of its first attempts, so that work goes on.
 
 A job whose retry exceeds the budget is dead early, or its retry is delayed. Each retry counts in the time bucket in
 which it is due, so a delayed retry is placed after all scheduled ones, at the rate that the budget allows. Retries
