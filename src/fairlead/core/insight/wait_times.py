@@ -1,6 +1,6 @@
-"""How long jobs waited until they were started, by pool: counted in buckets, so that counts of any workers add up.
+"""Wait times of jobs from ready to started, by pool, counted in buckets so that the counts of all workers add up.
 
-The buckets are those of core.runtimes: a percentile is at most 12.5 % above the truth and never below it.
+The buckets are those of core.fairness.run_times: a percentile is at most 12.5 % too high and never too low.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -9,8 +9,8 @@ from typing import NamedTuple, TypeVar
 
 from fairlead.core.fairness.run_times import bucket_of, percentile, thinned
 
-SAMPLE = 250  # waits of which the buckets are counted, each for as many others, where more have begun
-AT_ONCE = 25  # and of so many, where more have begun in one spell
+SAMPLE = 250  # waits that are sorted into buckets; each stands for as many others
+AT_ONCE = 25  # started jobs; larger batches are sampled at once
 MINUTE = 60
 
 Begun = tuple[str, float, float]
@@ -19,7 +19,7 @@ Job = TypeVar("Job")
 
 
 class WaitCount(NamedTuple):
-    """So many jobs of a pool had waited for so long when they were started; `minute` is when, since 1970."""
+    """The number of a pool's jobs that started in `minute` (since 1970) with a wait in this bucket."""
 
     pool: str
     bucket: int
@@ -28,7 +28,7 @@ class WaitCount(NamedTuple):
 
 
 class Spread(NamedTuple):
-    """How durations are spread: how many there were, and what this part of them did not exceed."""
+    """The number and the percentiles of durations."""
 
     total: int
     p50: float
@@ -37,10 +37,10 @@ class Spread(NamedTuple):
 
 
 class Waits:
-    """The waits that one worker has seen; the start of a job only appends to a list, of many at once a few are counted.
+    """The wait times of one worker's jobs; the start of a job appends to a list, large batches are sampled.
 
-    Of each job there is its pool, when it became ready by the store's clock, and when it was started by this process's;
-    `ahead` tells how far the store's clock is ahead of this process's.
+    A started job is (pool, ready by the database's clock, started by this process's clock); `ahead` returns how far the
+    database's clock is ahead.
     """
 
     def __init__(self, ahead: Callable[[], float] = lambda: 0.0) -> None:
@@ -50,11 +50,11 @@ class Waits:
         self._random = Random()
 
     def begun(self, jobs: Sequence[Begun]) -> None:
-        """Jobs were started."""
+        """Add started jobs."""
         self.begun_alike(jobs, lambda job: job)
 
     def begun_alike(self, jobs: Sequence[Job], begun_of: Callable[[Job], Begun]) -> None:
-        """The same; what there is to know of a job is asked only of those that are counted."""
+        """Add started jobs; `begun_of` is called only for the sampled ones."""
         if len(jobs) <= AT_ONCE:
             self._begun += map(begun_of, jobs)
         else:
@@ -62,7 +62,7 @@ class Waits:
             self._count((begun_of(job), stands_for) for job, stands_for in sample)
 
     def sort(self) -> None:
-        """Count what has begun since the last call."""
+        """Count the jobs added since the last call."""
         begun, self._begun = self._begun, []
         self._count(thinned(begun, SAMPLE, self._random))
 
@@ -73,14 +73,14 @@ class Waits:
             self._counts[key] = self._counts.get(key, 0) + stands_for
 
     def take(self) -> list[WaitCount]:
-        """The counts since the last time."""
+        """Return and reset the counts."""
         self.sort()
         counts, self._counts = self._counts, {}
         return [WaitCount(pool, bucket, starts) for (pool, bucket), starts in counts.items()]
 
 
 def spread(counts: Mapping[int, int]) -> Spread | None:
-    """The percentiles of counted durations; None where there are none."""
+    """Return the percentiles of bucket counts; None if they are empty."""
     total = sum(counts.values())
     if total == 0:
         return None
@@ -88,22 +88,22 @@ def spread(counts: Mapping[int, int]) -> Spread | None:
 
 
 def spread_of(counts: Iterable[WaitCount]) -> Spread | None:
-    """The percentiles of all these waits together."""
+    """Return the percentiles of all these waits."""
     return spread(merged((count.bucket, count.starts) for count in counts))
 
 
 def by_pool(counts: Iterable[WaitCount]) -> dict[str, Spread]:
-    """The percentiles of each pool, by name."""
+    """Return the percentiles by pool."""
     return _spreads((count.pool, count) for count in counts)
 
 
 def by_minute(counts: Sequence[WaitCount]) -> dict[int, Spread]:
-    """The percentiles of each minute in which something was started, in order."""
+    """Return the percentiles by minute, in order; minutes without starts are left out."""
     return _spreads((count.minute, count) for count in counts)
 
 
 def merged(pairs: Iterable[tuple[int, int]]) -> dict[int, int]:
-    """Counts by bucket, added up."""
+    """Return the sum of counts by bucket."""
     found: dict[int, int] = {}
     for bucket, count in pairs:
         found[bucket] = found.get(bucket, 0) + count
