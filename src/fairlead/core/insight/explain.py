@@ -23,7 +23,7 @@ MOST_AHEAD = 10_000
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """The facts about a job. `now` is the database's; `ahead` counts ready jobs before it in its lane, up to MOST_AHEAD;
+    """Facts about a job. `now` is the database's; `ahead` counts ready jobs before it in its lane, up to MOST_AHEAD;
     `lane_since` is when the first of them became ready; `breakers` belong to its type; `limits` apply to its lane."""
 
     job: JobRecord
