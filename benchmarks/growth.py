@@ -13,6 +13,7 @@ from fairlead.bench.app import calls
 from fairlead.bench.drain import BATCH
 from fairlead.bench.report import Report, describe
 from fairlead.bench.scratch import Scratch
+from fairlead.operate.backpressure import set_depth
 from fairlead.operate.limits import set_limit
 
 CLOSED = "closed"
@@ -75,6 +76,7 @@ def _row(case: Case, jobs: int, found: Sequence[Cost]) -> dict[str, Any]:
 
 async def _measure(url: str, case: Case, jobs: int) -> Cost:
     async with StudyApp(url) as app:
+        await set_depth(await app.store(), "tenant", "*", 10**9, OPERATOR)
         if case.history:
             await _submit(app, case.history)
             await timed_drain(app, case.history, 1, 500)

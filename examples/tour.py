@@ -21,6 +21,7 @@ import asyncio
 import os
 import random
 import time
+from typing import Any
 
 import fairlead
 
@@ -98,7 +99,7 @@ async def _let_things_happen(second: int) -> None:
 async def _visit(dots: int, second: int, number: int) -> None:
     dice = random.Random(dots)
     tenant = dice.choice(TENANTS)
-    about = {
+    about: dict[str, Any] = {
         "tenant": tenant,
         "idempotency_key": f"visit:{second}:{number}",
         "idempotency_scope": "window",

@@ -12,6 +12,8 @@ from pydantic import BaseModel
 import fairlead
 from fairlead.telemetry.events import Event, JobEnded, JobStarted
 
+MEMORY = "sqlite:///:memory:"
+
 
 class Order(BaseModel):
     """A model as an argument."""
@@ -382,3 +384,70 @@ def test_a_handler_is_still_the_function_it_was(sqlite_url: str) -> None:
     shop = Shop(sqlite_url)
     assert asyncio.run(shop.add(1, b=5)) == 6
     assert shop.in_thread("x") == "X"
+
+
+def test_a_handler_needs_neither_a_name_nor_parentheses() -> None:
+    app = fairlead.App(MEMORY)
+
+    @app.handler
+    async def send_email(to: str) -> str:
+        return to
+
+    @app.handler(pool="long")
+    def resize(image: str) -> None: ...
+
+    job = send_email.delay("ann")
+    assert (job.type, resize.spec.name, resize.spec.pool) == ("send_email", "resize", "long")
+    assert app.sync(job.read()).payload == '{"to":"ann"}'
+    asyncio.run(app.close())
+
+
+def test_an_option_that_a_handler_does_not_have_is_named() -> None:
+    with pytest.raises(fairlead.ConfigError, match="no option of a handler 'tiemout': did you mean timeout"):
+        fairlead.App(MEMORY).handler("mail", tiemout=3)  # type: ignore[call-overload]
+
+
+def test_a_database_that_is_not_supported_is_refused_at_once() -> None:
+    with pytest.raises(fairlead.ConfigError, match=r"'redis'.*postgresql://"):
+        fairlead.App("redis://127.0.0.1")
+
+
+async def test_a_result_is_what_the_handler_returned(store_url: str) -> None:
+    app = fairlead.App(store_url)
+
+    @app.handler("add")
+    async def add(numbers: list[int]) -> dict[str, int]:
+        return {"sum": sum(numbers)}
+
+    async with app, app.worker():
+        job = await add.enqueue([1, 2])
+        assert await job.wait(timeout=20) == {"sum": 3}
+        assert (await job.read()).result == (await app.read(job.id)).result == {"sum": 3}
+        assert [found.result for found in (await app.jobs()).jobs] == [{"sum": 3}]
+
+
+async def test_a_job_is_submitted_by_the_name_of_its_type(store_url: str) -> None:
+    declared = fairlead.App(store_url)
+
+    @declared.handler("send_email", limit=fairlead.Limit("mails", concurrent=3, key="tenant"))
+    async def send_email(to: str, tenant: str = "none") -> None: ...
+
+    app = declared if store_url == MEMORY else fairlead.App(store_url)
+    async with app, declared:
+        with pytest.raises(fairlead.UnknownType, match="registered are: none"):
+            await app.enqueue("send_email", to="ann")
+        await (await declared.store()).types.register([send_email.spec.job_type()])
+        job = await app.enqueue("send_email", {"to": "ann", "tenant": "x"}, tenant="acme", run_in="1h")
+        record = await job.read()
+        assert (record.tenant, record.state, record.payload) == (
+            "acme", fairlead.State.SCHEDULED, '{"to":"ann","tenant":"x"}',
+        )  # fmt: skip
+        assert record.limits
+        plain = await app.enqueue("send_email", to="bob", idempotency_key="k")
+        assert (await app.enqueue("send_email", to="bob", idempotency_key="k")).id == plain.id
+        with pytest.raises(fairlead.InvalidArguments, match="is an option and also an argument"):
+            await app.enqueue("send_email", to="ann", tenant="acme")
+        with pytest.raises(fairlead.InvalidArguments, match="do not fit 'send_email'"):
+            await app.enqueue("send_email", to=5)
+        with pytest.raises(fairlead.InvalidArguments, match=r"'to' .* given twice"):
+            await app.enqueue("send_email", {"to": "ann"}, to="bob")

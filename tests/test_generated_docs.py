@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from fairlead.core.jobs.states import MOVES
+from fairlead.core.jobs.states import MEANINGS, MOVES, PLANNED, State
 from scripts import generate_docs
 
 
@@ -20,8 +20,16 @@ def test_a_missing_or_edited_page_is_stale_until_written(tmp_path: Path) -> None
     assert generate_docs.stale_pages(tmp_path) == ["docs/states.md"]
 
 
-def test_the_diagram_shows_every_move() -> None:
+def test_the_diagram_shows_every_move_between_states_that_are_reached() -> None:
     page = generate_docs.states_page()
     for source, targets in MOVES.items():
         for target in targets:
-            assert f"    {source} --> {target}\n" in page
+            drawn = f"    {source} --> {target}\n" in page
+            assert drawn == ({source, target} & PLANNED == set())
+
+
+def test_the_table_explains_every_state() -> None:
+    page = generate_docs.states_page()
+    assert set(MEANINGS) == set(State)
+    for state in State:
+        assert f"| `{state}` | {MEANINGS[state]}{' (not reached yet)' if state in PLANNED else ''} |" in page

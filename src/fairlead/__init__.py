@@ -1,11 +1,11 @@
 """Fairlead: durable jobs for Python, shared fairly between tenants."""
 
 from fairlead.app import App
+from fairlead.client.callbacks import verify_callback
 from fairlead.client.handler import Call, Handler
 from fairlead.client.http import HTTPClient
 from fairlead.client.http_blocking import BlockingHTTPClient
 from fairlead.client.job import Job
-from fairlead.client.verify import verify_callback
 from fairlead.core.insight.explain import Explanation
 from fairlead.core.insight.timeline import Moment
 from fairlead.core.jobs.dead_letters import DeadGroup

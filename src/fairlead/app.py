@@ -1,20 +1,24 @@
 """The application: a database, the job types declared in code, and the ways to use both."""
 
 import asyncio
+import atexit
 import contextlib
 import re
 import sys
+import threading
 import time
-from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Concatenate, ParamSpec, Self, TypeVar, Unpack, overload
-from weakref import WeakKeyDictionary
+from weakref import WeakKeyDictionary, WeakSet
 
 from fairlead.client.admission import Admission
-from fairlead.client.blocking import Bridge
+from fairlead.client.blocking import Bridge, Guard, ThreadClient, run_through
+from fairlead.client.by_name import named_call, submit_by_name
 from fairlead.client.client import Client
-from fairlead.client.direct import Direct
-from fairlead.client.handler import Handler
+from fairlead.client.handler import Handler, HandlerDecorator
+from fairlead.client.job import Job, with_result
 from fairlead.client.schedules import Schedules
 from fairlead.config import load_settings
 from fairlead.core.durations import Duration
@@ -25,24 +29,23 @@ from fairlead.core.jobs.dead_letters import DeadGroup
 from fairlead.core.jobs.failure import FailureClass
 from fairlead.core.jobs.job_records import AttemptRecord, JobFilter, JobRecord, Page
 from fairlead.core.jobs.model import Priority
-from fairlead.core.jobs.retry import Retry
 from fairlead.core.jobs.states import State
 from fairlead.core.names import check_name
 from fairlead.core.protection.breaker import Breaker
-from fairlead.core.protection.limits import Limit
 from fairlead.core.protection.quarantine import Quarantine
 from fairlead.core.protection.retry_budget import RetryBudget
 from fairlead.core.web.callbacks import check_type_name
 from fairlead.errors import ConfigError
 from fairlead.handlers.context import Context
+from fairlead.handlers.options import require_known
 from fairlead.handlers.recurring import Terms, handler_schedule
-from fairlead.handlers.spec import Classes, Registry, Upgrade, class_table, declare
+from fairlead.handlers.spec import Declaration, Registry, class_table
 from fairlead.operate import cancel_jobs, dead_letters
 from fairlead.operate.audit import Operator, whoami
 from fairlead.operate.cancel_jobs import CancelCounts
 from fairlead.records.store import Store
 from fairlead.telemetry.events import Event, Telemetry
-from fairlead.wiring import is_in_memory, make_lease_book, make_store, migrate
+from fairlead.wiring import check_url, is_in_memory, make_blocking_store, make_lease_book, make_store, migrate
 from fairlead.worker.embedded import embedded_worker
 from fairlead.worker.service import Worker
 
@@ -50,19 +53,9 @@ P = ParamSpec("P")
 Result = TypeVar("Result")
 AnyHandler = TypeVar("AnyHandler", bound=Handler[..., Any])
 
+LAST_PATIENCE = 5.0  # seconds that the end of a program waits for the database
 
-class HandlerDecorator:
-    """What `app.handler(...)` returns: it turns a function into a Handler with the same arguments."""
-
-    def __init__(self, build: Callable[[Callable[..., Any]], Handler[..., Any]]) -> None:
-        self._build = build
-
-    @overload
-    def __call__(self, function: Callable[Concatenate[Context, P], Result]) -> Handler[P, Result]: ...
-    @overload
-    def __call__(self, function: Callable[P, Result]) -> Handler[P, Result]: ...
-    def __call__(self, function: Callable[..., Any]) -> Handler[..., Any]:
-        return self._build(function)
+_apps: "WeakSet[App]" = WeakSet()
 
 
 class App:
@@ -86,41 +79,35 @@ class App:
         `clock` is the time of a SQLite store: tests may hand over a fairlead.testing.ManualClock. `breaker` and
         `quarantine` are for types and dependencies without their own, `retry_budget` for each tenant."""
         self.settings = load_settings(database_url=database_url, **settings)
+        check_url(self.settings.database_url)
         own_name = check_name("app", name or _module(sys._getframe(1).f_globals))
         self.registry = Registry(own_name, breaker, quarantine, retry_budget)
         self.schedules = Schedules(self)
         self.telemetry = Telemetry()
         self.clock = clock
         self.admission = Admission()
-        self._bridge = Bridge()
+        guard = Guard()
+        self._bridge = Bridge(guard)
+        self.threads = ThreadClient(self._make_blocking_store, self.settings, self.admission, guard)
         self._clients: WeakKeyDictionary[asyncio.AbstractEventLoop, Client] = WeakKeyDictionary()
         self._opening: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Lock] = WeakKeyDictionary()
         self._memory_store: Store | None = None
+        self._memory_lock = threading.Lock()
+        _apps.add(self)
 
     def __repr__(self) -> str:
         return f"<fairlead.App with {len(self.registry)} job types>"
 
-    def handler(
-        self,
-        name: str,
-        *,
-        pool: str = "short",
-        timeout: Duration | None = None,
-        retry: Retry | None = None,
-        version: int = 1,
-        upgrade: Upgrade | None = None,
-        retention: Duration | None = None,
-        policies: Mapping[FailureClass | str, Retry] | None = None,
-        classify: Classes | None = None,
-        needs: Sequence[str] = (),
-        breaker: Breaker | None = None,
-        quarantine: Quarantine | None = None,
-        exact: bool = False,
-        fixed_pool: bool = False,
-        limit: Limit | Sequence[Limit] | None = None,
-    ) -> HandlerDecorator:
+    @overload
+    def handler(self, name: Callable[Concatenate[Context, P], Result], /) -> Handler[P, Result]: ...
+    @overload
+    def handler(self, name: Callable[P, Result], /) -> Handler[P, Result]: ...
+    @overload
+    def handler(self, name: str | None = None, **declared: Unpack[Declaration]) -> HandlerDecorator: ...
+    def handler(self, name: Any = None, **declared: Any) -> Any:
         """Declare the handler of a job type: a coroutine function, or a function that runs in a thread.
 
+        Without a name the type has that of the function; `@app.handler` is the same as `@app.handler()`.
         Without `retry` and `timeout`, the pool says how often jobs are tried, and when they are stopped.
         `upgrade(payload, version)` turns a payload of an older version into the current one. `retry` is for errors of
         the handler's own; `policies` has those for other classes of failures, and `classify` the classes of exceptions.
@@ -129,31 +116,15 @@ class App:
         With `fixed_pool` its jobs stay in its pool although they take longer than the pool is for.
         `limit` bounds how many run at once or start in a time, over all workers.
         """
+        for option in declared:
+            require_known("option of a handler", option, Declaration.__annotations__)
 
         def build(function: Callable[..., Any]) -> Handler[..., Any]:
-            spec = declare(
-                check_type_name(name),
-                function,
-                pool=pool,
-                version=version,
-                timeout=timeout,
-                retry=retry,
-                retention=retention,
-                upgrade=upgrade,
-                policies=policies,
-                exact=exact,
-                fixed_pool=fixed_pool,
-                classes=(class_table(classify or {}), self.registry.classes),
-                limit=limit,
-                needs=needs,
-                breaker=breaker or self.registry.breaker,
-                quarantine=quarantine or self.registry.quarantine,
-                budget=self.registry.budget,
-            )
-            self.registry.add(spec)
+            own = name if isinstance(name, str) else function.__name__
+            spec = self.registry.declare(check_type_name(own), function, **declared)
             return Handler(self, spec, function)
 
-        return HandlerDecorator(build)
+        return build(name) if callable(name) else HandlerDecorator(build)
 
     def recurring(
         self,
@@ -196,20 +167,12 @@ class App:
             async with self._opening.setdefault(loop, asyncio.Lock()):
                 client = self._clients.get(loop)
                 if client is None:
-                    client = Client(await self._open_store(), self.settings, self.admission)
-                    await client.places.read()
-                    self._clients[loop] = client
+                    client = self._clients[loop] = Client(await self._open_store(), self.settings, self.admission)
         return client
-
-    def direct(self) -> Direct | None:
-        """The way past the bridge for synchronous code that submits; None where it has to take the bridge."""
-        loop = self._bridge.loop_in_reach()
-        client = None if loop is None else self._clients.get(loop)
-        return None if loop is None or client is None else client.direct(self._bridge, loop)
 
     def unopened_store(self) -> Store:
         """A store that is good for building statements only."""
-        return self._memory_store or make_store(self.settings.database_url, self.clock, self.settings.listen_url)
+        return self._memory_store or self._make_store()
 
     async def store(self) -> Store:
         """The open store behind the client of the running event loop."""
@@ -225,11 +188,14 @@ class App:
             await self._memory_store.close()
             self._memory_store = None
 
-    def shutdown(self) -> None:
-        """Disconnect, from synchronous code that has used `delay` or `sync`."""
+    def shutdown(self, patience: float | None = None) -> None:
+        """Disconnect, from synchronous code that has used `delay` or `sync`; `patience` bounds the wait in seconds."""
+        self.threads.close()
         if self._bridge.is_running:
-            self._bridge.run(self._close_client())
-            self._bridge.close()
+            try:
+                self._bridge.run(self._close_client(), patience)
+            finally:
+                self._bridge.close()
 
     async def __aenter__(self) -> Self:
         await self.client()
@@ -246,9 +212,22 @@ class App:
         """Create or update the tables; returns what was applied."""
         return await migrate(self.settings.database_url)
 
+    async def enqueue(self, type_name: str, arguments: Mapping[str, Any] | None = None, **keywords: Any) -> Job:
+        """Submit a job by the name of its type, which a worker has registered: the handler's code is not needed.
+
+        `await app.enqueue("send_email", to="ann@example.org", tenant="acme")`: options are those of Handler.options,
+        and every other keyword is an argument. `arguments` can have any name.
+        """
+        return await submit_by_name(await self.client(), named_call(type_name, arguments, keywords))
+
+    def delay(self, type_name: str, arguments: Mapping[str, Any] | None = None, **keywords: Any) -> Job:
+        """The same as `enqueue`, from synchronous code."""
+        call = named_call(type_name, arguments, keywords)
+        return self.threads.run(lambda client: submit_by_name(client, call))
+
     async def read(self, job_id: str) -> JobRecord:
         """A job, live or finished; JobNotFound if there is none."""
-        return await (await self.client()).read(job_id)
+        return with_result(await (await self.client()).read(job_id))
 
     async def attempts(self, job_id: str) -> list[AttemptRecord]:
         """The runs of a job that did not end it well, oldest first."""
@@ -280,7 +259,8 @@ class App:
         A search with `key_contains` looks at a bounded number of jobs, so its page may be short and have a cursor.
         """
         wanted = JobFilter(states, type, tenant, pool, priority, key)
-        return await (await self.client()).list_jobs(wanted, limit, cursor, key_contains)
+        page = await (await self.client()).list_jobs(wanted, limit, cursor, key_contains)
+        return replace(page, jobs=tuple(map(with_result, page.jobs)))
 
     async def cancel(
         self, job_id: str, *, reason: str | None = None, grace: Duration = GRACE, actor: str | None = None
@@ -355,14 +335,27 @@ class App:
             yield worker
 
     async def _open_store(self) -> Store:
-        if not is_in_memory(self.settings.database_url):
-            store = make_store(self.settings.database_url, self.clock, self.settings.listen_url)
-            await store.open()
-            return store
-        if self._memory_store is None:
-            self._memory_store = make_store(self.settings.database_url, self.clock, self.settings.listen_url)
-            await self._memory_store.open()
-        return self._memory_store
+        if is_in_memory(self.settings.database_url):
+            return self._shared_in_memory()
+        store = self._make_store()
+        await store.open()
+        return store
+
+    def _make_store(self) -> Store:
+        return make_store(self.settings.database_url, self.clock, self.settings.listen_url)
+
+    def _make_blocking_store(self) -> Store:
+        shared = self._shared_in_memory() if is_in_memory(self.settings.database_url) else None
+        return make_blocking_store(self.settings.database_url, self.clock, shared)
+
+    def _shared_in_memory(self) -> Store:
+        """The one store of a database in memory, opened."""
+        with self._memory_lock:
+            if self._memory_store is None:
+                store = self._make_store()
+                run_through(make_blocking_store(self.settings.database_url, self.clock, store).open())
+                self._memory_store = store
+            return self._memory_store
 
     async def _close_client(self) -> None:
         client = self._clients.pop(asyncio.get_running_loop(), None)
@@ -378,3 +371,13 @@ def _module(caller: Mapping[str, Any]) -> str:
         return str(caller.get("__name__") or "app")
     spec = caller.get("__spec__")
     return spec.name if spec else re.sub(r"\W", "_", Path(caller.get("__file__") or "app").stem)
+
+
+def _shut_down_all() -> None:
+    """At the end of a program that has not shut down its apps: leave no connection and no task behind."""
+    for app in list(_apps):
+        with contextlib.suppress(Exception):
+            app.shutdown(LAST_PATIENCE)
+
+
+atexit.register(_shut_down_all)

@@ -26,7 +26,7 @@ def _seconds(value: Any) -> float:
 
 
 def _several(value: Any) -> Any:
-    """A list, or its parts with commas between them, as the environment has it."""
+    """Split a comma-separated text, as environment variables have it; keep a list."""
     return [part.strip() for part in value.split(",") if part.strip()] if isinstance(value, str) else value
 
 
@@ -53,12 +53,14 @@ Ports = Annotated[tuple[Annotated[int, Field(ge=1, le=65535)], ...], BeforeValid
 
 
 class Settings(BaseModel):
-    """Everything that can be set; durations are written like 30s or 5m."""
+    """All settings; durations are written like 30s or 5m."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     database_url: str = Field("sqlite:///fairlead.db", min_length=1, repr=False)  # it may hold a password
-    listen_url: str | None = Field(None, min_length=1, repr=False)  # of the server itself, where a pooler is in between
+    listen_url: str | None = Field(
+        None, min_length=1, repr=False
+    )  # the server's own URL, if database_url is a pooler's
     lease: Seconds = Field(30.0, ge=1, le=3600)
     heartbeat: Seconds = Field(10.0, ge=0.1, le=1200)
     poll: Seconds = Field(2.0, ge=0.05, le=60)
@@ -88,7 +90,7 @@ class Settings(BaseModel):
 
     @property
     def trusted_proxies(self) -> tuple[Network, ...]:
-        """The networks of proxies whose word about a client's address is believed."""
+        """Networks of proxies whose X-Forwarded headers are trusted."""
         return proxy_networks(self.api_trusted_proxies)
 
     @model_validator(mode="after")
@@ -102,7 +104,7 @@ class Settings(BaseModel):
 
 
 def load_settings(folder: Path | None = None, **arguments: Any) -> Settings:
-    """The settings in force; ConfigError names every value that does not fit and where it came from."""
+    """Load the settings; ConfigError names every invalid value and its source."""
     values: dict[str, Any] = {}
     sources: dict[str, str] = {}
     for source, found in (
@@ -134,7 +136,7 @@ def _from_environment() -> dict[str, Any]:
 
 
 def _refuse_misspelt(unknown: list[str], names: list[str]) -> None:
-    """A variable that is nearly a setting would be ignored. Others may be somebody else's, as Kubernetes makes them."""
+    """Refuse misspelt settings; other unknown variables are allowed, because Kubernetes makes some."""
     found = [(key, near[0]) for key in unknown if (near := get_close_matches(key, names, 1, NEARLY))]
     if found:
         lines = [f"{key} (from the environment): there is no such setting; do you mean {near}?" for key, near in found]

@@ -3,48 +3,48 @@
     FairleadError
     ├── ConfigError                 settings, URLs and declarations that cannot work
     │   └── NotSet                  there is nothing of this name to remove, reset or release
-    ├── ChangedMeanwhile            a setting is not of the version any more that its change was decided on
-    ├── PayloadError                what was submitted does not fit
+    ├── ChangedMeanwhile            a setting has changed since it was read
+    ├── PayloadError                a submission that cannot become a job
     │   ├── UnknownType             no such job type is registered
     │   ├── InvalidArguments        the arguments do not fit the handler's types
     │   ├── UnsafePayload           NUL, NaN, Infinity, lone surrogates, too deep
     │   ├── PayloadTooLarge
     │   └── UnknownCallback         there is no such callback endpoint for the job's tenant
-    ├── Refused                     a submission that is not wanted now: try again after `retry_after` seconds
-    │   ├── TenantQueueFull         as many jobs of the tenant wait as may
-    │   ├── TenantRateExceeded      the tenant submits faster than it may
-    │   └── Overloaded              the system has too much to do for jobs of this priority
+    ├── Refused                     a submission refused for now: try again after `retry_after` seconds
+    │   ├── TenantQueueFull         the tenant has as many waiting jobs as it may have
+    │   ├── TenantRateExceeded      the tenant submits faster than its rate limit
+    │   └── Overloaded              the system is overloaded for jobs of this priority
     ├── JobError                    about one job
     │   ├── JobNotFound
     │   ├── JobNotDone              a wait ran out of time
     │   ├── JobFailed               a wait ended in a state other than succeeded
-    │   ├── JobCancelled            raised in a handler whose job was asked to end
+    │   ├── JobCancelled            raised in a handler whose job is to be cancelled
     │   ├── IllegalMove             a state change that the table of states does not allow
-    │   └── ReplayStopped           a replay in stages ended itself, since jobs failed again
+    │   └── ReplayStopped           a replay in stages stopped, because jobs failed again
     ├── ScheduleError               about one recurring schedule
     │   ├── ScheduleNotFound
     │   └── ScheduleRefused         its name is taken, its code declares it, it is still catching up
     ├── StoreError                  about the database
     │   ├── StoreUnavailable        cannot be reached now: worth trying again
-    │   ├── StoreRefused            it said no (read-only, full, no rights): an operator has to act
+    │   ├── StoreRefused            it refused (read-only, full, no rights): an operator has to act
     │   └── SchemaMismatch          its schema is older or newer than this version of Fairlead
     ├── CallbackError               about callbacks
     │   ├── CallbackNotFound        no such endpoint or delivery
-    │   ├── CallbackRefused         an endpoint cannot be made or changed so
-    │   ├── EgressRefused           a URL or address that nothing is sent to
-    │   ├── CallbackFailed          a receiver did not take a callback; it is tried again
-    │   └── InvalidSignature        what was received is not a callback of ours
+    │   ├── CallbackRefused         an endpoint cannot be created or changed like this
+    │   ├── EgressRefused           a URL or address to which callbacks may not go
+    │   ├── CallbackFailed          a receiver did not accept a callback; it is retried
+    │   └── InvalidSignature        a message that is not a valid callback
     ├── KeyNotFound                 no API key has this id
     ├── WorkerNotFound              no live worker has this id
-    ├── RequestRefused              a server of the HTTP API said no, in a way that has no error of its own
-    │   └── AccessDenied            it wants a key, or one that may do more
-    ├── TooManyFollowers            a server follows as many jobs as it may
-    ├── LeaseLost                   this worker no longer owns what it wanted to write
-    └── Verdict                     what a handler raises to decide about its own job
+    ├── RequestRefused              the HTTP API refused a request, without an error class of its own
+    │   └── AccessDenied            it needs a key, or a key with more scopes
+    ├── TooManyFollowers            the server's seats for waits and streams are taken
+    ├── LeaseLost                   this worker no longer owns the job
+    └── Verdict                     raised by a handler to decide about its own job
         ├── RetryLater              failed; run again after exactly this time
         ├── Snooze                  not failed; run again later, as if it had not run
-        ├── Discard                 not needed any more; the job is cancelled
-        └── DeadLetter              failed, and trying again cannot help
+        ├── Discard                 not needed; the job is cancelled
+        └── DeadLetter              failed for good; the job is dead at once
 
 Messages say what happened, why, and what to do.
 """
@@ -77,7 +77,7 @@ class ChangedMeanwhile(FairleadError):
 
 
 class PayloadError(FairleadError):
-    """What was submitted cannot become a job."""
+    """The submission cannot become a job."""
 
     code = "PAYLOAD_ERROR"
 
@@ -95,13 +95,13 @@ class InvalidArguments(PayloadError):
 
 
 class UnsafePayload(PayloadError):
-    """The payload holds something that JSON or a database cannot keep."""
+    """The payload contains a value that JSON or a database cannot store."""
 
     code = "UNSAFE_PAYLOAD"
 
 
 class PayloadTooLarge(PayloadError):
-    """The payload is larger than what is stored inline."""
+    """The payload is larger than `payload_limit`."""
 
     code = "PAYLOAD_TOO_LARGE"
 
@@ -113,9 +113,9 @@ class UnknownCallback(PayloadError):
 
 
 class Refused(FairleadError):
-    """The submission is not wanted now; nothing was stored, and it may be tried again after `retry_after` seconds.
+    """The submission was refused and nothing was stored; try again after `retry_after` seconds.
 
-    `policy` names the bound, of which `quota` jobs are allowed, within `window` seconds where it is a rate.
+    `policy` names the bound; it allows `quota` jobs, within `window` seconds if it is a rate.
     """
 
     code = "REFUSED"
@@ -129,29 +129,33 @@ class Refused(FairleadError):
         self.quota = quota
         self.window = window
 
+    def __reduce__(self) -> tuple[type["Refused"], tuple[str, float, float | None, float | None]]:
+        """How to copy it."""
+        return type(self), (str(self), self.retry_after, self.quota, self.window)
+
 
 class TenantQueueFull(Refused):
-    """As many jobs of the tenant wait as may."""
+    """The tenant has as many waiting jobs as it may have."""
 
     code = "TENANT_QUEUE_FULL"
     policy = "depth"
 
 
 class TenantRateExceeded(Refused):
-    """The tenant submits faster than it may."""
+    """The tenant submits faster than its rate limit."""
 
     code = "TENANT_RATE_LIMIT_EXCEEDED"
 
 
 class Overloaded(Refused):
-    """The system has too much to do for jobs of this priority."""
+    """The system is overloaded for jobs of this priority."""
 
     code = "OVERLOADED"
     policy = "overload"
 
 
 class JobError(FairleadError):
-    """Something about one job."""
+    """Base of errors about one job."""
 
     code = "JOB_ERROR"
 
@@ -175,7 +179,7 @@ class JobFailed(JobError):
 
 
 class JobCancelled(JobError):
-    """Somebody has asked to cancel this job; raised by ctx.raise_if_cancelled(), and ends its run as cancelled."""
+    """The job is to be cancelled; raised by ctx.raise_if_cancelled(), it ends the run as cancelled."""
 
     code = "JOB_CANCELLED"
 
@@ -187,13 +191,13 @@ class IllegalMove(JobError):
 
 
 class ReplayStopped(JobError):
-    """A replay in stages ended itself before all jobs were brought back."""
+    """A replay in stages stopped before all jobs were replayed."""
 
     code = "REPLAY_STOPPED"
 
 
 class ScheduleError(FairleadError):
-    """Something about one recurring schedule."""
+    """Base of errors about one recurring schedule."""
 
     code = "SCHEDULE_ERROR"
 
@@ -205,13 +209,13 @@ class ScheduleNotFound(ScheduleError):
 
 
 class ScheduleRefused(ScheduleError):
-    """A schedule cannot be made or changed so."""
+    """A schedule cannot be created or changed like this."""
 
     code = "SCHEDULE_REFUSED"
 
 
 class StoreError(FairleadError):
-    """Something about the database."""
+    """Base of errors about the database."""
 
     code = "STORE_ERROR"
 
@@ -223,7 +227,7 @@ class StoreUnavailable(StoreError):
 
 
 class StoreRefused(StoreError):
-    """The database refused to work; an operator has to act."""
+    """The database refused a write or a connection; an operator has to act."""
 
     code = "STORE_REFUSED"
 
@@ -235,7 +239,7 @@ class SchemaMismatch(StoreError):
 
 
 class CallbackError(FairleadError):
-    """Something about callbacks."""
+    """Base of errors about callbacks."""
 
     code = "CALLBACK_ERROR"
 
@@ -247,19 +251,19 @@ class CallbackNotFound(CallbackError):
 
 
 class CallbackRefused(CallbackError):
-    """A callback endpoint cannot be made or changed so."""
+    """A callback endpoint cannot be created or changed like this."""
 
     code = "CALLBACK_REFUSED"
 
 
 class EgressRefused(CallbackError):
-    """A callback may not go there; nothing was sent."""
+    """Callbacks may not go to this address; nothing was sent."""
 
     code = "EGRESS_REFUSED"
 
 
 class CallbackFailed(CallbackError):
-    """The receiver did not take a callback; `headers` may say when to come again."""
+    """The receiver did not accept a callback; `headers` may contain Retry-After."""
 
     code = "CALLBACK_FAILED"
 
@@ -269,7 +273,7 @@ class CallbackFailed(CallbackError):
 
 
 class InvalidSignature(CallbackError):
-    """What was received is not a callback that one of these secrets signed, or it is too old."""
+    """The message is not signed by one of these secrets, or it is too old."""
 
     code = "INVALID_SIGNATURE"
 
@@ -287,27 +291,27 @@ class WorkerNotFound(FairleadError):
 
 
 class RequestRefused(FairleadError):
-    """A server of the HTTP API refused a request; its `code` is the server's, `status` the one of HTTP."""
+    """The HTTP API refused a request; `code` is the server's error code, `status` the HTTP status."""
 
     code = "REQUEST_REFUSED"
     status = 0
 
 
 class AccessDenied(RequestRefused):
-    """The server wants a key, or one that may do more."""
+    """The request needs a key, or a key with more scopes."""
 
     code = "ACCESS_DENIED"
 
 
 class TooManyFollowers(FairleadError):
-    """This server follows as many jobs as it may; `retry_after` is worth waiting."""
+    """The server's seats for waits and streams are taken; try again after `retry_after` seconds."""
 
     code = "TOO_MANY_FOLLOWERS"
     retry_after = 5.0
 
 
 class LeaseLost(FairleadError):
-    """This worker no longer owns what it wanted to write."""
+    """This worker no longer owns the job; nothing was written."""
 
     code = "LEASE_LOST"
 
@@ -319,7 +323,7 @@ class Verdict(FairleadError):
 
 
 class RetryLater(Verdict):
-    """The run failed and the next one starts after exactly this time; it uses up an attempt, and the limits hold."""
+    """The run failed; the next one starts after exactly this time, if an attempt is left."""
 
     code = "RETRY_LATER"
 
@@ -329,7 +333,7 @@ class RetryLater(Verdict):
 
 
 class Snooze(Verdict):
-    """The run has not failed: the job is scheduled again after this time, and no attempt is used up."""
+    """The run has not failed: the job is scheduled again after this time, without using an attempt."""
 
     code = "SNOOZE"
 
@@ -339,7 +343,7 @@ class Snooze(Verdict):
 
 
 class Discard(Verdict):
-    """The job is not needed any more: it ends as cancelled, with this reason."""
+    """The job is not needed: it ends as cancelled, with this reason."""
 
     code = "DISCARD"
 
@@ -348,7 +352,7 @@ class Discard(Verdict):
 
 
 class DeadLetter(Verdict):
-    """The run failed and trying again cannot help: the job is dead at once, with this reason."""
+    """The run failed for good: the job is dead at once, with this reason."""
 
     code = "DEAD_LETTER"
 

@@ -11,6 +11,11 @@ from fairlead.records.store import Store
 HELP = "write it like sqlite:///jobs.db, sqlite:///:memory: or postgresql://user@host:5432/database"
 
 
+def check_url(url: str) -> None:
+    """ConfigError where no store is behind a URL of this kind."""
+    _is_postgres(url)
+
+
 def make_store(url: str, clock: Callable[[], float] = time, listen_url: str | None = None) -> Store:
     """The store behind a URL, not yet open. `clock` is SQLite's now; `listen_url` is where PostgreSQL's hints come."""
     lanes = KnownLanes()
@@ -21,6 +26,19 @@ def make_store(url: str, clock: Callable[[], float] = time, listen_url: str | No
     from fairlead.stores.sqlite.store import SqliteStore
 
     return Store(SqliteStore(url, lanes, clock), lanes)
+
+
+def make_blocking_store(url: str, clock: Callable[[], float] = time, shared: Store | None = None) -> Store:
+    """The same for threads that block: its coroutines never wait. For a database in memory, a view of the `shared`."""
+    lanes = KnownLanes()
+    if _is_postgres(url):
+        from fairlead.stores.postgres.blocking import BlockingPostgresStore
+
+        return Store(BlockingPostgresStore(url, lanes), lanes)
+    from fairlead.stores.sqlite.store import SqliteStore
+
+    own = shared.jobs if shared is not None and isinstance(shared.jobs, SqliteStore) else None
+    return Store((own or SqliteStore(url, lanes, clock)).blocking(), lanes)
 
 
 def make_lease_book(url: str, store: Store | None = None) -> LeaseBook:

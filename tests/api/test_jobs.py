@@ -315,7 +315,7 @@ async def test_the_trace_context_stays_with_the_job(api: Api, given: str, kept: 
 
 
 async def test_many_callers_share_few_commits(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
-    gatherer = api.asgi.state.service.client._gatherer
+    gatherer = api.asgi.state.service.client._sender
     sizes, enqueue = list[int](), api.store.jobs.enqueue
 
     async def slow(jobs: Any, *more: Any, **others: Any) -> Any:

@@ -117,7 +117,8 @@ def test_jain() -> None:
 
 def test_footprint(tmp_path: Path) -> None:
     found = study(tmp_path, "footprint", "--rounds", "1", "--seconds", "0.1")
-    assert found["first_handler_ms"] > found["version_ms"] > 0
+    assert found["first_handler_ms"] > 0
+    assert found["version_ms"] > 0
     assert found["idle_mb"] > 10
 
 

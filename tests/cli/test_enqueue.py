@@ -78,7 +78,7 @@ def test_all_options_reach_the_job(run: Run, any_shop: Shop) -> None:
         "retry": {
             "attempts": 9,
             "first": 2.0,
-            "factor": 4.0,
+            "factor": 2.0,
             "cap": 1800.0,
             "backoff": "exponential",
             "jitter": "full",

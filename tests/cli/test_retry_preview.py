@@ -64,9 +64,9 @@ def test_a_type_in_the_database(run: Run, any_shop: Shop) -> None:
     result = run("retry-preview", "greet", "--database", any_shop.url, "--json")
     document = json.loads(result.stdout)
     assert document["classes"]["application"]["policy"] == {
-        "attempts": 4, "backoff": "exponential", "first": 2.0, "factor": 4.0, "cap": 1800.0, "jitter": "full"
+        "attempts": 4, "backoff": "exponential", "first": 2.0, "factor": 2.0, "cap": 1800.0, "jitter": "full"
     }  # fmt: skip
-    assert attempts(document, "application")[3] == [4, 0, 21, 42]
+    assert attempts(document, "application")[3] == [4, 0, 7, 14]
     assert len(attempts(document, "timeout")) == 3
 
 

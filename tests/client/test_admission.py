@@ -3,7 +3,7 @@
 import asyncio
 import sqlite3
 import time
-from contextlib import closing
+from contextlib import closing, suppress
 from typing import Any
 
 import psycopg
@@ -12,10 +12,11 @@ import pytest
 import fairlead
 from fairlead.client import admission
 from fairlead.core.protection.backpressure import overload
+from fairlead.core.web.egress import EgressRules
+from fairlead.operate import callbacks
 from fairlead.operate.audit import Operator
 from fairlead.operate.backpressure import bounds, set_depth, set_overload, set_rate
 from fairlead.records.store import Store
-from fairlead.scheduler.sample import Sampler
 
 ADA = Operator("ada", "a flood")
 PATIENCE = 60.0
@@ -63,18 +64,77 @@ async def test_what_goes_beyond_a_tenants_depth_is_refused_whole(store_url: str)
         await counted(store, {("acme", "TENANT_QUEUE_FULL"): 3})
 
 
-async def test_a_sampled_backlog_is_known_to_other_programs(shared_url: str) -> None:
+async def test_a_depth_holds_for_programs_that_know_nothing_of_each_other(shared_url: str) -> None:
+    """Without a service that samples: each program submits one job and ends."""
     app, mail = declare(shared_url)
     async with app:
         store = await app.store()
-        await mail.options(tenant="acme").enqueue_many([{}] * 5)
-        await set_depth(store, "tenant", "*", 5, ADA)
-        assert await Sampler(store).run_once() >= 1.0
-        other, more = declare(shared_url)
-        async with other:
-            with pytest.raises(fairlead.TenantQueueFull, match="about 5 waiting jobs and may have 5"):
-                await more.options(tenant="acme").enqueue()
-            await more.options(tenant="globex").enqueue_many([{}] * 5)
+        await set_depth(store, "tenant", "*", 10, ADA)
+        accepted = 0
+        for _ in range(16):
+            other, more = declare(shared_url)
+            async with other:
+                with suppress(fairlead.TenantQueueFull):
+                    await more.options(tenant="acme").enqueue()
+                    accepted += 1
+        assert (accepted, await stored(store)) == (10, 10)
+        await mail.options(tenant="globex").enqueue_many([{}] * 5)
+
+
+async def test_a_depth_holds_for_programs_that_submit_at_once(shared_url: str) -> None:
+    async with fairlead.App(shared_url) as operator:
+        store = await operator.store()
+        await set_depth(store, "tenant", "*", 10, ADA)
+        programs = [declare(shared_url) for _ in range(4)]
+
+        async def submit(mail: fairlead.Handler[..., Any]) -> int:
+            answers = await asyncio.gather(*(mail.enqueue() for _ in range(8)), return_exceptions=True)
+            assert all(isinstance(answer, fairlead.Job | fairlead.TenantQueueFull) for answer in answers)
+            return sum(isinstance(answer, fairlead.Job) for answer in answers)
+
+        assert sum(await asyncio.gather(*(submit(mail) for _, mail in programs))) == 10
+        assert await stored(store) == 10
+        for app, _ in programs:
+            await app.close()
+
+
+async def test_a_large_submission_beyond_a_depth_is_refused_whole(store_url: str) -> None:
+    app, mail = declare(store_url)
+    async with app:
+        store = await app.store()
+        await set_depth(store, "tenant", "default", 2_500, ADA)
+        await mail.enqueue_many([{}] * 1_000)
+        with pytest.raises(fairlead.TenantQueueFull):
+            await mail.enqueue_many([{}] * 2_000)
+        assert await stored(store) == 1_000
+
+
+async def test_far_from_a_bound_the_store_counts_seldom(store_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    app, mail = declare(store_url)
+    async with app:
+        store = await app.store()
+        enqueue, counted_for = store.jobs.enqueue, list[int]()
+
+        async def noted(jobs: Any, again: bool, wake: Any, bounds: Any) -> Any:
+            counted_for.append(len(bounds))
+            return await enqueue(jobs, again, wake, bounds)
+
+        monkeypatch.setattr(store.jobs, "enqueue", noted)
+        for _ in range(50):
+            await mail.enqueue()
+        assert sum(counted_for) == 0
+        await mail.enqueue_many([{}] * 5_000)
+        await mail.enqueue_many([{}] * 5_000)
+        assert (len(counted_for), sum(counted_for)) == (60, 1)
+
+
+async def test_a_job_that_is_there_already_needs_no_room(store_url: str) -> None:
+    app, mail = declare(store_url)
+    async with app:
+        await set_depth(await app.store(), "tenant", "default", 1, ADA)
+        first = await mail.options(idempotency_key="k").enqueue()
+        again = await mail.options(idempotency_key="k").enqueue()
+        assert (again.id, again.duplicate) == (first.id, True)
 
 
 async def test_a_backlog_that_was_worked_off_makes_room(store_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -190,6 +250,22 @@ def submit_within(url: str, mail: fairlead.Handler[..., Any], rule: str) -> None
             with pytest.raises(errors[rule]):
                 within.delay()
         connection.commit()
+
+
+async def test_jobs_that_an_operator_makes_are_counted(store_url: str) -> None:
+    app, _ = declare(store_url)
+    async with app:
+        store = await app.store()
+        await app.schedules.add("nightly", "@daily", "mail", {})
+        await callbacks.add_endpoint(store, ADA, EgressRules(), "hook", "https://example.org/hook")
+        await set_depth(store, "tenant", "*", 2, ADA)
+        await app.schedules.run_now("nightly")
+        await callbacks.send_ping(store, ADA, None, "hook", "default")
+        with pytest.raises(fairlead.TenantQueueFull):
+            await app.schedules.run_now("nightly")
+        with pytest.raises(fairlead.TenantQueueFull):
+            await callbacks.send_ping(store, ADA, None, "hook", "default")
+        assert await stored(store) == 2
 
 
 async def eventually_accepted(mail: fairlead.Handler[..., Any]) -> None:

@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 import psycopg
 import pytest
 
-from fairlead.client.blocking import Bridge
+from fairlead.client.blocking import Bridge, Guard
 from fairlead.errors import ConfigError, StoreUnavailable
 
 
@@ -21,37 +21,25 @@ def bridge() -> Iterator[Bridge]:
     made.close()
 
 
-def test_its_loop_is_in_reach_once_it_runs(bridge: Bridge) -> None:
-    assert bridge.loop_in_reach() is None
-    running = bridge.run(_running_loop())
-    assert bridge.loop_in_reach() is running
+async def test_an_event_loop_is_not_blocked(bridge: Bridge) -> None:
+    with pytest.raises(ConfigError, match="use the async form"):
+        bridge.run(_running_loop())
 
 
-async def test_it_is_not_in_reach_of_who_must_not_block(bridge: Bridge) -> None:
-    await asyncio.to_thread(lambda: bridge.run(_running_loop()))
-    assert bridge.loop_in_reach() is None
+def test_a_call_cannot_be_interrupted_by_one_that_would_wait_for_it() -> None:
+    guard = Guard()
+    bridge = Bridge(guard)
+    with guard.held(), pytest.raises(ConfigError, match="signal handler"):
+        bridge.run(_running_loop())
+    assert bridge.run(_running_loop()).is_running()
+    bridge.close()
 
 
-def test_an_action_here_cannot_be_interrupted_by_one_that_would_wait_for_it(bridge: Bridge) -> None:
-    bridge.run(_running_loop())
-
-    def signal_handler(word: str) -> str:
-        assert bridge.loop_in_reach() is None
-        with pytest.raises(ConfigError, match="signal handler"):
-            bridge.run(_running_loop())
-        return word
-
-    assert bridge.run_here(signal_handler, "done") == "done"
-    assert bridge.run(_running_loop()) is bridge.loop_in_reach()
-
-
-def test_an_action_here_that_fails_is_over(bridge: Bridge) -> None:
-    def interrupted(_: None) -> None:
+def test_a_call_that_fails_is_over() -> None:
+    guard = Guard()
+    with pytest.raises(KeyboardInterrupt), guard.held():
         raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        bridge.run_here(interrupted, None)
-    assert bridge.run(_running_loop()) is bridge.loop_in_reach()
+    guard.require_free()
 
 
 def test_closing_ends_the_wait_of_everybody(bridge: Bridge) -> None:
@@ -100,6 +88,34 @@ def test_a_forked_child_goes_on_with_connections_of_its_own(postgres_url: str) -
     with psycopg.connect(postgres_url) as connection:
         stored = connection.execute("select payload from job order by payload").fetchall()
     assert stored == [(f'{{"number":{number}}}',) for number in (1, 2, 3, 4)]
+
+
+NO_SHUTDOWN = """
+import asyncio, sys, fairlead
+
+app = fairlead.App(sys.argv[1])
+
+@app.handler("mail")
+async def mail(number: int) -> None: ...
+
+async def main():
+    print((await mail.enqueue(3)).id)
+
+if sys.argv[2] == "delay":
+    print(mail.delay(1).id)
+elif sys.argv[2] == "sync":
+    print(app.sync(mail.delay(2).read()).id)
+else:
+    asyncio.run(main())
+"""
+
+
+@pytest.mark.parametrize("way", ["delay", "sync", "enqueue"])
+def test_a_program_that_ends_without_a_shutdown_is_silent(shared_url: str, way: str) -> None:
+    given = [sys.executable, "-c", NO_SHUTDOWN, shared_url, way]
+    ended = subprocess.run(given, capture_output=True, text=True, timeout=60, check=False)
+    assert (ended.returncode, ended.stderr) == (0, "")
+    assert len(ended.stdout.split()) == 1
 
 
 async def _running_loop() -> asyncio.AbstractEventLoop:

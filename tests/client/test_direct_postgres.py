@@ -1,27 +1,23 @@
-"""The connection that PostgreSQL has for callers that block: who may use it, and what becomes of it."""
+"""The connections that PostgreSQL has for callers that block: how many, and what becomes of them."""
 
 import signal
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from typing import Any, cast
 
 import psycopg
 import pytest
 
-from fairlead.client import direct
-from fairlead.core.jobs.model import Enqueued
+from fairlead.client import gather
+from fairlead.client.blocking import run_through
 from fairlead.errors import StoreUnavailable
+from fairlead.records.lanes import KnownLanes
 from fairlead.stores.postgres import blocking
-from fairlead.stores.postgres.store import PostgresStore
-from fairlead.wiring import make_store
-from tests.client.program import LONG, Program, stay_fresh
+from fairlead.stores.postgres.blocking import BlockingPostgresStore
+from tests.client.program import Program
 
 pytestmark = pytest.mark.postgres
-
-
-@pytest.fixture(autouse=True)
-def always_fresh(monkeypatch: pytest.MonkeyPatch) -> None:
-    stay_fresh(monkeypatch)
+OURS = "select pid from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()"
 
 
 @pytest.fixture
@@ -40,73 +36,55 @@ def locked(program: Program) -> Iterator[None]:
         other.rollback()
 
 
+def connections(program: Program) -> list[int]:
+    """The connections to the database beside this one."""
+    with psycopg.connect(program.app.settings.database_url, autocommit=True) as other:
+        return [pid for (pid,) in other.execute(OURS)]
+
+
+def test_threads_share_a_few_connections(on_postgres: Program) -> None:
+    with ThreadPoolExecutor(30) as threads:
+        jobs = list(threads.map(on_postgres.mail.delay, range(300)))
+    assert len({job.id for job in jobs}) == on_postgres.stored() == 300
+    assert 1 <= len(connections(on_postgres)) <= blocking.POOL_SIZE
+
+
 def test_a_job_that_is_stored_already_is_not_stored_twice(on_postgres: Program) -> None:
-    store, (job,) = on_postgres.store(), on_postgres.mail._build([{}], on_postgres.mail._shared())
-    assert store.jobs.enqueue_now([job]) == [Enqueued(job.id, False)]
-    assert store.jobs.enqueue_now([job]) is None
+    store, (job,) = on_postgres.store().jobs, on_postgres.mail._build([{}], on_postgres.mail._shared())
+    for again in (False, False, True):
+        (answer,) = run_through(store.enqueue([job], again))
+        assert (answer.id, answer.duplicate) == (job.id, False)
     assert on_postgres.stored() == 1
 
 
-def test_whoever_finds_the_connection_taken_goes_the_common_way(on_postgres: Program) -> None:
-    own = on_postgres.store()._own_thread
-    taken = own._free.pop()
-    on_postgres.mail.delay(1)
-    assert (on_postgres.stored(), on_postgres.bridged) == (1, 1)
-    own._take_back(taken)
-    on_postgres.mail.delay(2)
-    assert (on_postgres.stored(), on_postgres.bridged) == (2, 1)
-
-
-def test_a_connection_that_broke_is_replaced(on_postgres: Program, monkeypatch: pytest.MonkeyPatch) -> None:
-    broken = on_postgres.connect()
+def test_connections_that_broke_are_replaced(on_postgres: Program) -> None:
+    broken = connections(on_postgres)
     with psycopg.connect(on_postgres.app.settings.database_url, autocommit=True) as other:
-        other.execute("select pg_terminate_backend(%s, 5000)", [broken])
+        for pid in broken:
+            other.execute("select pg_terminate_backend(%s, 5000)", [pid])
     on_postgres.mail.delay(1)
-    assert (on_postgres.stored(), on_postgres.bridged) == (1, 1)
-    monkeypatch.setattr(blocking, "PAUSE", 0.0)
-    assert on_postgres.connect() != broken
-    on_postgres.mail.delay(2)
-    assert (on_postgres.stored(), on_postgres.bridged) == (2, 1)
+    assert on_postgres.stored() == 1
+    assert not set(broken) & set(connections(on_postgres))
 
 
-def test_a_connection_that_is_not_used_is_closed(on_postgres: Program, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(blocking, "LOOK", 0.01)
-    monkeypatch.setattr(blocking, "IDLE", 0.05)
-    monkeypatch.setattr(blocking, "PAUSE", 0.0)
-    own = on_postgres.store()._own_thread
-    own._free.pop().close()  # its keeper looks in seconds
-    on_postgres.connect()
-    keeper = own._keepers[-1]
-    keeper.join(LONG)
-    assert not keeper.is_alive()
-    assert own._free == []
-    on_postgres.mail.delay(1)
-    assert (on_postgres.stored(), on_postgres.bridged) == (1, 1)
+def test_a_shut_down_leaves_no_connection(on_postgres: Program) -> None:
+    assert connections(on_postgres)
+    on_postgres.app.shutdown()
+    assert connections(on_postgres) == []
 
 
-def test_a_connection_that_cannot_be_had_is_tried_for_now_and_then(
-    on_postgres: Program, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("key", [None, "k"])
+def test_a_server_that_does_not_answer_is_given_up(
+    on_postgres: Program, monkeypatch: pytest.MonkeyPatch, key: str | None
 ) -> None:
-    own, tries = on_postgres.store()._own_thread, list[str]()
-
-    def refuse(conninfo: str, **more: Any) -> None:
-        tries.append(conninfo)
-        raise psycopg.OperationalError("too many connections")
-
-    monkeypatch.setattr(blocking.Punctual, "connect", refuse)
-    own._free.pop().close()
-    own._opened_at = 0.0
-    for number in range(20):
-        on_postgres.mail.delay(number)
-    assert (on_postgres.stored(), on_postgres.bridged, len(tries)) == (20, 20, 1)
-
-
-def test_a_server_that_does_not_answer_is_given_up(on_postgres: Program, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Within a transaction as well, which is rolled back."""
     monkeypatch.setattr(blocking, "DEADLINE", 0.3)
-    monkeypatch.setattr(direct, "PATIENCE", 0.0)
+    monkeypatch.setattr(gather, "PATIENCE", 0.0)
+    handler = on_postgres.mail.options(idempotency_key=key)
     with locked(on_postgres), pytest.raises(StoreUnavailable, match="did not answer"):
-        on_postgres.mail.delay(1)
+        handler.delay(1)
     assert on_postgres.stored() == 0
+    assert not handler.delay(2).duplicate
 
 
 def test_what_a_signal_handler_raises_reaches_the_caller(on_postgres: Program) -> None:
@@ -124,18 +102,15 @@ def test_what_a_signal_handler_raises_reaches_the_caller(on_postgres: Program) -
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0.0)
         signal.signal(signal.SIGALRM, before)
-    assert on_postgres.store()._own_thread._free == []
-    on_postgres.mail.delay(2)
-    assert on_postgres.bridged == 1
+    job = on_postgres.mail.delay(2)
+    assert on_postgres.ask(job.read()).payload == '{"number":2}'
 
 
-async def test_a_closed_store_says_so_and_can_be_opened_again(postgres_url: str) -> None:
-    store = make_store(postgres_url)
-    await store.open()
-    await store.close()
-    with pytest.raises(StoreUnavailable, match="closed"):
-        cast(PostgresStore, store.jobs)._own_thread.run("notify", {"pool": "short"})
-    store.jobs.wake_now(["short"])
-    await store.open()
-    cast(PostgresStore, store.jobs)._own_thread.run("notify", {"pool": "short"})
-    await store.close()
+def test_a_closed_store_says_so_and_can_be_opened_again(postgres_url: str) -> None:
+    store = BlockingPostgresStore(postgres_url, KnownLanes())
+    for _ in range(2):
+        run_through(store.open())
+        run_through(store.wake(["short"]))
+        run_through(store.close())
+        with pytest.raises(StoreUnavailable, match="closed"):
+            run_through(store.wake(["short"]))

@@ -1,9 +1,7 @@
 """Gathering: a lone caller goes straight to the store, company shares a statement, and hints leave with commits."""
 
 import asyncio
-from collections.abc import Collection, Iterable, Iterator, Sequence
-from contextlib import aclosing
-from datetime import UTC, datetime
+from collections.abc import Collection, Sequence
 from typing import Any
 
 import pytest
@@ -13,7 +11,6 @@ from fairlead.client import gather
 from fairlead.client.gather import Gatherer
 from fairlead.client.wakeups import Waker
 from fairlead.core.jobs.model import Enqueued, NewJob
-from fairlead.core.plain import PlainBatch
 from fairlead.errors import StoreRefused, StoreUnavailable
 from tests.contract.making import new_job
 from tests.support.doubles import store_of
@@ -29,7 +26,9 @@ class SlowStore:
         self.go = asyncio.Event()
         self.refused: set[str] = set()
 
-    async def enqueue(self, jobs: Sequence[NewJob], again: bool = False, wake: Collection[str] = ()) -> list[Enqueued]:
+    async def enqueue(
+        self, jobs: Sequence[NewJob], again: bool = False, wake: Collection[str] = (), bounds: Any = ()
+    ) -> list[Enqueued]:
         """One batch."""
         self.batches.append([job.id for job in jobs])
         self.hints.append(set(wake))
@@ -199,55 +198,6 @@ async def turns(count: int) -> None:
         await asyncio.sleep(0)
 
 
-async def all_stored(gatherer: Gatherer, batches: Iterable[list[NewJob]]) -> list[str]:
-    """The ids of what was stored, in order."""
-    async with aclosing(gatherer.submit_batches(batches)) as stored:
-        return [answer.id async for _, answers in stored for answer in answers]
-
-
-async def test_of_a_large_submission_two_batches_are_on_their_way_at_once() -> None:
-    store = SlowStore()
-    gatherer, waker = gatherer_on(store)
-    batches = [[new_job()] for _ in range(4)]
-    caller = asyncio.create_task(all_stored(gatherer, batches))
-    await turns(10)
-    assert store.batches == [[job.id] for (job,) in batches[:2]]
-    store.go.set()
-    assert await caller == [job.id for (job,) in batches]
-    await waker.close()
-
-
-async def test_a_batch_is_made_when_its_turn_has_come() -> None:
-    store = SlowStore()
-    gatherer, waker = gatherer_on(store)
-    made: list[str] = []
-
-    def batches() -> Iterator[list[NewJob]]:
-        for _ in range(5):
-            job = new_job()
-            made.append(job.id)
-            yield [job]
-
-    caller = asyncio.create_task(all_stored(gatherer, batches()))
-    await turns(10)
-    assert len(made) == 3
-    store.go.set()
-    assert await caller == made
-    await waker.close()
-
-
-async def test_after_a_batch_that_is_refused_no_other_leaves() -> None:
-    store = SlowStore()
-    gatherer, waker = gatherer_on(store)
-    batches = [[new_job()] for _ in range(6)]
-    store.refused.add(batches[1][0].id)
-    store.go.set()
-    with pytest.raises(StoreRefused):
-        await all_stored(gatherer, batches)
-    assert len(store.batches) <= 3
-    await waker.close()
-
-
 @pytest.mark.parametrize("run_in", [None, "1h"])
 async def test_a_large_submission_is_stored_whole(store_url: str, run_in: str | None) -> None:
     app = fairlead.App(store_url)
@@ -275,51 +225,7 @@ async def test_nothing_of_a_large_submission_is_stored_where_one_argument_is_wro
         assert sum((await (await app.store()).reader.count_jobs()).values()) == 0
 
 
-@pytest.mark.parametrize(
-    ("special", "is_plain"),
-    [
-        ({}, True),
-        ({"tenant": "acme", "priority": "high", "pool": "long"}, True),
-        ({"run_in": "1h"}, False),
-        ({"run_at": datetime(2020, 1, 1, tzinfo=UTC)}, False),
-        ({"not_after": datetime(2100, 1, 1, tzinfo=UTC)}, False),
-        ({"timeout": "1m"}, False),
-        ({"parent": "01890000-0000-7000-8000-000000000001"}, False),
-    ],
-)
-async def test_only_what_nothing_is_special_about_is_stored_the_plain_way(
-    special: dict[str, Any], is_plain: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    app = fairlead.App("sqlite:///:memory:")
-    plain: list[str] = []
-
-    @app.handler("count")
-    async def count(number: int) -> None: ...
-
-    async with app:
-        store = await app.store()
-        enqueue_plain = store.jobs.enqueue_plain
-
-        async def seen(batch: PlainBatch, wake: Collection[str] = ()) -> None:
-            plain.extend(batch.ids)
-            await enqueue_plain(batch, wake)
-
-        monkeypatch.setattr(store.jobs, "enqueue_plain", seen)
-        await count.enqueue(0)
-        jobs = await count.options(**special).enqueue_many([{"number": number} for number in range(600)])
-        assert plain == ([job.id for job in jobs] if is_plain else [])
-        assert [(job.tenant, job.duplicate, job.shed, job.deferred) for job in jobs] == [
-            (special.get("tenant", "default"), False, False, None)
-        ] * 600
-        record = await jobs[-1].read()
-        assert (record.payload, record.tenant, record.pool) == (
-            '{"number":599}',
-            special.get("tenant", "default"),
-            special.get("pool", "short"),
-        )
-
-
-async def test_a_plain_batch_whose_answer_was_lost_is_not_stored_twice(
+async def test_a_large_submission_whose_answer_was_lost_is_not_stored_twice(
     store_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     app = fairlead.App(store_url)
@@ -329,15 +235,16 @@ async def test_a_plain_batch_whose_answer_was_lost_is_not_stored_twice(
 
     async with app:
         store = await app.store()
-        enqueue_plain, lost = store.jobs.enqueue_plain, [True]
+        enqueue, lost = store.jobs.enqueue, [True]
 
-        async def lose_an_answer(batch: PlainBatch, wake: Collection[str] = ()) -> None:
-            await enqueue_plain(batch, wake)
+        async def lose_an_answer(jobs: Sequence[NewJob], *more: Any) -> list[Enqueued]:
+            answers: list[Enqueued] = await enqueue(jobs, *more)
             if lost:
                 raise StoreUnavailable("the connection broke" if lost.pop() else "")
+            return answers
 
         await count.enqueue(0)
-        monkeypatch.setattr(store.jobs, "enqueue_plain", lose_an_answer)
+        monkeypatch.setattr(store.jobs, "enqueue", lose_an_answer)
         jobs = await count.enqueue_many([{"number": number} for number in range(1_500)])
         assert not lost
         assert len({job.id for job in jobs}) == 1_500
@@ -345,25 +252,23 @@ async def test_a_plain_batch_whose_answer_was_lost_is_not_stored_twice(
         assert (await jobs[7].read()).payload == '{"number":7}'
 
 
-async def test_patience_begins_with_the_first_try_of_a_plain_batch(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(gather, "PATIENCE", 0.0)
-    tries: list[str] = []
+async def test_after_a_batch_of_a_large_submission_that_is_refused_no_other_leaves(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    app = fairlead.App("sqlite:///:memory:")
 
-    class Away(SlowStore):
-        async def enqueue_plain(self, batch: PlainBatch, wake: Collection[str] = ()) -> None:
-            tries.append("plain")
-            raise StoreUnavailable("away")
+    @app.handler("count")
+    async def count(number: int) -> None: ...
 
-        async def enqueue(
-            self, jobs: Sequence[NewJob], again: bool = False, wake: Collection[str] = ()
-        ) -> list[Enqueued]:
-            tries.append("again")
-            raise StoreUnavailable("away")
+    async with app:
+        store = await app.store()
+        batches: list[int] = []
 
-    gatherer, waker = gatherer_on(Away())
-    job = new_job()
-    with pytest.raises(StoreUnavailable):
-        async with aclosing(gatherer.submit_plain([PlainBatch(job.lane, [job.id], ["{}"])])) as stored:
-            _ = [batch async for batch in stored]
-    assert tries == ["plain"]
-    await waker.close()
+        async def refuse(jobs: Sequence[NewJob], *more: Any) -> list[Enqueued]:
+            batches.append(len(jobs))
+            raise StoreRefused("no")
+
+        monkeypatch.setattr(store.jobs, "enqueue", refuse)
+        with pytest.raises(StoreRefused):
+            await count.enqueue_many([{"number": number} for number in range(5_500)])
+        assert batches == [1_000]

@@ -7,7 +7,16 @@ import pytest
 from fairlead.core.fairness.tenancy import TENANT, Tenant, Tenants
 from fairlead.core.jobs.pools import BUILT_IN, POOL, Pools
 from fairlead.core.jobs.retry import Retry
-from fairlead.core.protection.backpressure import DEPTH, OVERLOAD, POLICY, SUBMISSION, Action, Overload, Policy
+from fairlead.core.protection.backpressure import (
+    DEPTH,
+    OVERLOAD,
+    POLICY,
+    SUBMISSION,
+    USUAL_DEPTH,
+    Action,
+    Overload,
+    Policy,
+)
 from fairlead.core.protection.breaker import BREAKER, Breaker, BreakerState, Phase, breaker_state, is_shut, opened
 from fairlead.core.protection.controls import Control, Controls
 from fairlead.core.protection.limits import LIMIT, Bound, Rules
@@ -83,7 +92,7 @@ def test_a_limit_of_a_newer_version_is_read() -> None:
 
 def test_bounds_on_submissions_of_a_newer_version_are_read() -> None:
     assert Policy(control(DEPTH, "tenant:acme", {"waiting": 5, "unit": "bytes"})).depth("acme") == 5
-    assert Policy(control(DEPTH, "tenant:acme", {"bytes": 5})).depth("acme") is None
+    assert Policy(control(DEPTH, "tenant:acme", {"bytes": 5})).depth("acme") == USUAL_DEPTH
     assert Policy(control(SUBMISSION, "tenant:acme", {"curve": "s"})).rate_limit("acme") is None
     given = {"waiting": 5, "action": "delegate", "below": "default", "delay": 60.0, "to": "eu"}
     assert Policy(control(OVERLOAD, POLICY, given)).overload == Overload(5)

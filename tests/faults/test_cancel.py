@@ -119,4 +119,4 @@ async def test_a_zombie_commits_neither_writes_nor_success(bookings: Scene) -> N
             zombie.signal_group(signal.SIGCONT)
             await until(lambda: any(word in zombie.text() for word in GAVE_UP), "the zombie to give up", 60)
     assert booked(bookings) == [(job.id, 2)]
-    assert (await job.read()).result == "2"
+    assert (await job.read()).result == 2

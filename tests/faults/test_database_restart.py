@@ -52,6 +52,6 @@ async def test_what_a_caller_was_told_survives_a_crash_of_everything(tmp_path: P
         async with fairlead.App(url) as app:
             for job, result in zip(finished, results, strict=True):
                 record = await app.read(job.id)
-                assert (record.state, record.result) == (fairlead.State.SUCCEEDED, str(result))
+                assert (record.state, record.result) == (fairlead.State.SUCCEEDED, result)
             for job in waiting:
                 assert (await app.read(job.id)).state is fairlead.State.READY

@@ -48,7 +48,7 @@ async def wrote_late(scene: Scene, name: str) -> bool:
                     await asyncio.sleep(0.05)
     assert (winner != str(zombie_pid), refused) == (True, 1 if has_written else None)
     record = await job.read()
-    assert (record.state, record.result, record.fence) == (fairlead.State.SUCCEEDED, f'"{winner}"', 2)
+    assert (record.state, record.result, record.fence) == (fairlead.State.SUCCEEDED, winner, 2)
     return has_written
 
 

@@ -9,8 +9,8 @@ import fairlead
 from fairlead.client.client import build_jobs, template_of
 from fairlead.config import Settings
 from fairlead.errors import ConfigError, InvalidArguments
-from fairlead.handlers.limits import registered_marks
 from fairlead.handlers.options import Options
+from fairlead.handlers.registered import registered_marks
 from fairlead.handlers.spec import HandlerSpec
 
 SETTINGS = Settings(database_url="sqlite:///:memory:")

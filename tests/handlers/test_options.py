@@ -84,6 +84,20 @@ def test_a_delay_that_is_none_is_refused(value: Any) -> None:
         submit(run_in=value)
 
 
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [("countdown", "run_in"), ("eta", "run_at"), ("queue", "pool"), ("tennant", "tenant"), ("expires", "not_after")],
+)
+def test_an_option_of_another_name_is_answered_with_ours(name: str, meant: str) -> None:
+    with pytest.raises(ConfigError, match=f"there is no option '{name}': did you mean {meant}"):
+        Options().but(**{name: 3})
+
+
+def test_a_key_that_is_no_text_is_refused() -> None:
+    with pytest.raises(ConfigError, match="idempotency_key=5 is not text"):
+        submit(idempotency_key=5)
+
+
 def test_an_unknown_option_is_refused_by_name() -> None:
     with pytest.raises(ConfigError, match="tennant"):
         Options().but(tennant="acme")

@@ -1,8 +1,6 @@
 """Declarations of job types, and payloads that older versions wrote."""
 
-import asyncio
-from collections.abc import AsyncIterator, Awaitable, Iterator
-from dataclasses import replace
+from collections.abc import AsyncIterator, Iterator
 from functools import partial
 from typing import Any
 
@@ -10,7 +8,6 @@ import pytest
 
 from fairlead.core.jobs.retry import Retry
 from fairlead.errors import ConfigError, InvalidArguments, UnknownType
-from fairlead.handlers.context import Context
 from fairlead.handlers.spec import HandlerSpec, Registry, declare
 
 
@@ -134,32 +131,3 @@ def test_an_unknown_type_is_refused_with_those_that_are_known() -> None:
     registry.add(spec())
     with pytest.raises(UnknownType, match=r"no job type 'mial'.*mail"):
         registry["mial"]
-
-
-class Sender:
-    async def send(self, to: str) -> None: ...
-
-
-async def send_with_context(ctx: Context, to: str) -> None: ...
-
-
-def send_marked(to: str) -> Awaitable[None]:
-    """As a wrapper does that is marked as a coroutine function, and returns a future."""
-    return asyncio.get_running_loop().create_future()
-
-
-@pytest.mark.parametrize(
-    ("function", "expected"),
-    [
-        (send, False),
-        (send_async, True),
-        (Sender().send, True),
-        (send_with_context, False),
-    ],
-)
-def test_who_makes_coroutines_and_has_no_context_is_bare(function: Any, expected: bool) -> None:
-    assert spec(function).is_bare is expected
-
-
-def test_what_only_says_that_it_makes_coroutines_is_not_bare() -> None:
-    assert not replace(spec(send_async), function=send_marked).is_bare

@@ -3,10 +3,11 @@
 import pytest
 
 from fairlead import App, ConfigError, InvalidArguments, UnknownType
+from fairlead.client.by_name import submit_registered
 from fairlead.core.jobs.job_records import JobType
 from fairlead.core.jobs.retry import Retry
 from fairlead.handlers.options import Options
-from fairlead.operate.submit import check_schema, retry_of, submit_registered
+from fairlead.handlers.registered import check_schema, retry_of
 
 
 async def test_the_job_runs_like_one_that_the_handler_submitted(store_url: str) -> None:

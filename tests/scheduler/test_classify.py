@@ -44,7 +44,7 @@ async def test_future_jobs_of_a_slow_type_go_to_another_pool(store_url: str) -> 
         (entry,) = await store.audit.about("type mail", 10)
         assert (entry.actor, entry.action) == ("fairlead classify", "move")
         assert json.loads(entry.details) == {"old": "short", "new": "medium", "why": moved.why}
-        await (await app.client()).places.read()
+        await (await app.client()).refresh()
         assert (await app.read((await mail.enqueue()).id)).pool == "medium"
         assert (await app.read((await mail.options(pool="short").enqueue()).id)).pool == "short"
         assert (await app.read((await fixed.enqueue()).id)).pool == "short"

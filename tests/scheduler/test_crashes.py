@@ -77,7 +77,7 @@ async def test_a_crash_whose_count_was_cut_off_counts_once(
     recoverer = Recoverer(world.store, 1.0, Telemetry())
     assert len(await claim(world.store, await world.worker(10), 1)) == 1
     world.advance(11)
-    monkeypatch.setattr(world.store.shares.run_times, "count", cut)
+    monkeypatch.setattr(world.store.run_counts, "count", cut)
     with pytest.raises(StoreUnavailable):
         await recoverer.run_once()
     assert len(await claim(world.store, await world.worker(10), 1)) == 1

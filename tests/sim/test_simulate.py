@@ -8,8 +8,7 @@ import pytest
 from typer.testing import CliRunner
 
 from fairlead.cli import app
-from fairlead.sim.alone import alone_waits
-from fairlead.sim.findings import simulate
+from fairlead.sim.findings import simulate, waits_without_others
 from fairlead.sim.picture import draw
 from tests.sim.making import run, scenario, tenant
 
@@ -121,7 +120,7 @@ def test_a_pool_that_is_too_small_shows_who_waits() -> None:
 
 
 def test_alone() -> None:
-    assert alone_waits([0.0, 0.0, 0.0, 5.0], [2.0, 1.0, 1.0, 1.0], 2) == [0.0, 0.0, 1.0, 0.0]
+    assert waits_without_others([0.0, 0.0, 0.0, 5.0], [2.0, 1.0, 1.0, 1.0], 2) == [0.0, 0.0, 1.0, 0.0]
 
 
 def test_a_picture_of_tenants_without_an_end_of_work() -> None:

@@ -10,7 +10,7 @@ from fairlead.core.jobs.retry import Retry
 from fairlead.core.schedule.schedules import CatchUp, FireOutcome, Overlap, ScheduleState
 from fairlead.core.web.api_keys import Grant
 from fairlead.core.web.callbacks import CallbackEvent
-from fairlead.operate.submit import policies_of
+from fairlead.handlers.registered import policies_of
 from fairlead.records.api_keys import key_of
 from fairlead.records.callbacks import endpoint_of
 from fairlead.records.rows import attempt_of

@@ -56,6 +56,8 @@ except ValueError:
     print(stored())
 with transaction.atomic():
     mail.options(connection=connection).delay_many([{"number": number} for number in range(3)])
+    with connection.cursor() as cursor:
+        mail.options(connection=cursor).delay(number=3)
 print(stored())
 """
 
@@ -239,7 +241,7 @@ async def test_psycopg2_connection(postgres_store: Store, postgres_url: str) -> 
 def test_django_connection(postgres_url: str) -> None:
     command = [sys.executable, "-c", DJANGO, postgres_url]
     printed = subprocess.run(command, check=True, timeout=30, stdout=subprocess.PIPE, text=True).stdout
-    assert printed.split() == ["0", "3"]
+    assert printed.split() == ["0", "4"]
 
 
 @pytest.mark.postgres

@@ -1,6 +1,5 @@
 """A worker's accounts when the store does not do what it should."""
 
-import asyncio
 import time
 from typing import Any
 
@@ -19,7 +18,6 @@ from fairlead.records.shares import Exchanged
 from fairlead.worker import accounts as keeping
 from fairlead.worker.accounts import Accounts
 from tests.support.doubles import store_of
-from tests.worker.support import until
 
 LANE = Lane("short", "acme", "mail", Priority.DEFAULT, 1)
 
@@ -91,7 +89,7 @@ async def test_what_could_not_be_stored_is_stored_later() -> None:
     (grant,) = queue.allocate(1, tally.estimates.of)
     tally.started(grant.lane, 1, grant.cost)
     tally.ended([(LANE, 3.0)])
-    tally.waits.begun([("short", 0.0, 1.0)])
+    tally.waits.begun([("short", 1.0)])
     for _ in range(2):
         with pytest.raises(StoreUnavailable):
             await accounts.flush()
@@ -108,45 +106,25 @@ async def test_what_could_not_be_stored_is_stored_later() -> None:
 async def test_what_was_guessed_is_put_right_when_the_first_run_has_ended(monkeypatch: pytest.MonkeyPatch) -> None:
     """Until then the tenant has paid for far more than it got, and its next job waits for its turn."""
     monkeypatch.setattr(keeping, "SETTLE_EVERY", 3600.0)
-    store = Away()
-    store.away = False
-    accounts, queue, tally = made(store)
-    running = asyncio.create_task(accounts.run())
-    try:
-        await asyncio.sleep(0)
-        queue.update([ActiveLane(LANE, 0.0)])
+    accounts, queue, tally = made(Away())
+    queue.update([ActiveLane(LANE, 0.0)])
+    (grant,) = queue.allocate(1, tally.estimates.of)
+    tally.started(grant.lane, 1, grant.cost)
+    accounts.settle_if_due(time.monotonic())
+    assert tally.guessed
+    tally.ended([(LANE, 0.001)])
+    accounts.settle_if_due(time.monotonic())
+    assert not tally.guessed
+    assert queue.allocate(1, tally.estimates.of)[0].cost == pytest.approx(0.001)
+
+
+def test_charges_are_corrected_again_and_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    accounts, queue, tally = made(Away())
+    queue.update([ActiveLane(LANE, 0.0)])
+    began = time.monotonic()
+    for round in range(1, 4):
         (grant,) = queue.allocate(1, tally.estimates.of)
         tally.started(grant.lane, 1, grant.cost)
-        accounts.ended()  # of another job
-        await asyncio.sleep(2 * keeping.AT_MOST_EVERY)
-        assert tally.guessed
-        tally.ended([(LANE, 0.001)])
-        accounts.ended()
-        await until(lambda: not tally.guessed)
-        assert queue.allocate(1, tally.estimates.of)[0].cost == pytest.approx(0.001)
-    finally:
-        running.cancel()
-        await asyncio.gather(running, return_exceptions=True)
-
-
-async def test_what_has_ended_does_not_pile_up_where_sorting_it_takes_long(monkeypatch: pytest.MonkeyPatch) -> None:
-    """It takes the longer, the more there is: whoever waits for that in proportion waits longer each time."""
-    monkeypatch.setattr(keeping, "THRIFT", 1_000_000_000)
-    monkeypatch.setattr(keeping, "SETTLE_EVERY", 0.01)
-    monkeypatch.setattr(keeping, "AT_MOST_EVERY", 0.01)
-    store = Away()
-    store.away = False
-    accounts, _, tally = made(store)
-    settled: list[float] = []
-
-    def settle(running: Any) -> list[Any]:
-        settled.append(time.monotonic())
-        return []
-
-    monkeypatch.setattr(tally, "settle", settle)
-    running = asyncio.create_task(accounts.run())
-    try:
-        await until(lambda: len(settled) > 3)
-    finally:
-        running.cancel()
-        await asyncio.gather(running, return_exceptions=True)
+        tally.ended([(LANE, 2.0)])
+        accounts.settle_if_due(began + round * (keeping.SETTLE_EVERY + 0.01))
+        assert sum(accounts._delivered.values()) == pytest.approx(2.0 * round)

@@ -22,7 +22,7 @@ async def test_what_does_not_start_soon_is_given_back(monkeypatch: pytest.Monkey
 
     async with app, app.worker(concurrency=4) as worker:
         ahead = [8]
-        monkeypatch.setattr(worker._pace, "allowance", lambda slots: ahead[0])
+        monkeypatch.setattr(worker.slots.pace, "allowance", lambda slots: ahead[0])
         jobs = await long.enqueue_many([{"number": number} for number in range(20)])
         await until(lambda: worker.slots.taken == 12)
         ahead[0] = 0
@@ -53,7 +53,7 @@ async def test_what_starts_soon_enough_is_kept(monkeypatch: pytest.MonkeyPatch) 
             release(count)
 
         monkeypatch.setattr(worker.slots, "_release", noted)
-        monkeypatch.setattr(worker._pace, "allowance", lambda slots: 8)
+        monkeypatch.setattr(worker.slots.pace, "allowance", lambda slots: 8)
         jobs = await brief.enqueue_many([{}] * 60)
         for job in jobs:
             await job.wait(10)
@@ -78,7 +78,9 @@ async def test_others_hear_at_once_of_what_a_worker_gives_back_when_it_stops() -
         job = await work.enqueue()
         await held.wait()
         async with app.worker(concurrency=1) as second:
-            await until(lambda: second._claimer._read_at > 0, "its first look, which finds nothing")
+            store = await app.store()
+            await until(lambda: second.registered.is_set(), "its registration")
+            assert len(await store.workers.all()) == 2
             first.stop(0.0)
             await job.wait(30)
     assert ran == ["again"]

@@ -228,5 +228,5 @@ def test_dependencies_are_a_list_of_names(needs: object) -> None:
     app = fairlead.App("sqlite:///:memory:")
     with pytest.raises(ConfigError):
 
-        @app.handler("charge", needs=needs)  # type: ignore[arg-type]
+        @app.handler("charge", needs=needs)  # type: ignore[call-overload]
         async def charge() -> None: ...

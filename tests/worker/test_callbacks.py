@@ -13,6 +13,7 @@ import pytest
 
 import fairlead
 from fairlead import App, Handler, InvalidSignature, Retry, State, verify_callback
+from fairlead.client.by_name import submit_registered
 from fairlead.core.jobs.job_records import JobFilter, JobRecord
 from fairlead.core.web.callbacks import TYPE, Delivered, Endpoint
 from fairlead.core.web.egress import EgressRules, networks
@@ -21,7 +22,6 @@ from fairlead.operate import callbacks as control
 from fairlead.operate.audit import Operator
 from fairlead.operate.change_jobs import retry_job
 from fairlead.operate.limits import remove_limit, set_limit
-from fairlead.operate.submit import submit_registered
 from fairlead.records.store import Store
 from fairlead.worker.callbacks import with_deliveries
 from tests.support.receiver import Receiver, receiving

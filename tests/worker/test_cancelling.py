@@ -12,7 +12,8 @@ import fairlead
 from fairlead.core.jobs.model import Ending, Lease, Quota
 from fairlead.errors import ConfigError, IllegalMove
 from fairlead.telemetry.events import CancelAsked, Event, JobEnded
-from fairlead.worker import cancelling
+from fairlead.worker import service
+from fairlead.worker.periodic import Periodic
 from fairlead.worker.service import Worker
 from tests.contract.making import same_worker
 
@@ -192,8 +193,8 @@ async def test_a_failure_is_not_retried_when_the_worker_does_not_know_yet(
     desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The hint is lost and the next look is far away: the settlement finds out."""
-    monkeypatch.setattr(cancelling, "LOOK_EVERY", 3600.0)
-    monkeypatch.setattr(cancelling.CancelWatch, "hint", lambda self: None)
+    monkeypatch.setattr(service, "CANCELS_EVERY", 3600.0)
+    monkeypatch.setattr(Periodic, "hint", lambda self: None)
     async with desk.app.worker():
         job = await desk.failer.enqueue()
         await desk.has_begun()
@@ -203,8 +204,8 @@ async def test_a_failure_is_not_retried_when_the_worker_does_not_know_yet(
 
 
 async def test_a_lost_hint_only_costs_time(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cancelling, "LOOK_EVERY", 0.05)
-    monkeypatch.setattr(cancelling.CancelWatch, "hint", lambda self: None)
+    monkeypatch.setattr(service, "CANCELS_EVERY", 0.05)
+    monkeypatch.setattr(Periodic, "hint", lambda self: None)
     async with desk.app.worker():
         job = await desk.sleeper.enqueue()
         await desk.has_begun()
@@ -241,12 +242,11 @@ async def test_a_stopping_worker_cancels_what_was_to_be_cancelled(desk: Desk) ->
 
 
 async def test_an_idle_worker_asks_nothing(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cancelling, "LOOK_EVERY", 0.01)
+    monkeypatch.setattr(service, "CANCELS_EVERY", 0.01)
     async with desk.app.worker() as worker:
         store, asked = worker._store, []
         monkeypatch.setattr(store.changes, "cancel_requests", lambda owner: asked.append(owner))
-        for _ in range(5):
-            await worker._cancels.look()
+        await asyncio.sleep(0.2)
         assert asked == []
 
 
@@ -275,4 +275,4 @@ async def audit_of(desk: Desk, job: fairlead.Job) -> list[object]:
 
 async def knows(worker: Worker) -> None:
     """The worker has heard of it."""
-    await until(lambda: any(run.claim.cancel for run in worker.slots.running.values()))
+    await until(lambda: any(run.claim.cancel for run in worker.slots.running))

@@ -1,4 +1,4 @@
-"""What a hint leads to: a look for lanes that are not in the view, or a guess where it comes too soon for that."""
+"""What a hint leads to: a look for lanes that are not in the view."""
 
 from collections.abc import Collection, Sequence
 
@@ -6,7 +6,6 @@ import pytest
 
 import fairlead
 from fairlead.core.jobs.model import ActiveLane, Claim, Lease, Quota
-from fairlead.core.protection.controls import Changed
 from fairlead.operate.audit import Operator
 from fairlead.operate.pauses import pause
 from fairlead.worker import claimer as claiming
@@ -97,20 +96,20 @@ async def test_where_many_have_work_a_hint_leads_to_a_look_at_all(monkeypatch: p
         assert scene.looks == [0, 0]
 
 
-async def test_a_lane_that_had_work_lately_is_asked_again_after_a_hint(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Else the slots that are free just now all go to a tenant with a backlog, and are taken for long."""
+async def test_a_hint_that_comes_too_soon_for_a_look_is_followed_when_the_view_is_empty(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(claiming, "PATIENT", NEVER)
     scene = Scene()
     async with scene.app:
-        await scene.begin(monkeypatch, small=1)
+        await scene.begin(monkeypatch)
         scene.claimer.hint()
-        assert tenants(await scene.claimer.take(2)) == {"large"}
+        await scene.claimer.take(2)
         await scene.small.enqueue()
-        assert tenants(await scene.claimer.take(2)) == {"large"}
         scene.claimer.hint()
-        assert "small" in tenants(await scene.claimer.take(2))
         assert tenants(await scene.claimer.take(2)) == {"large"}
-        assert scene.looks == [0, 1]
+        assert len(await scene.claimer.take(50)) == 30
+        assert "small" in tenants(await scene.claimer.take(2))
 
 
 async def test_a_lane_that_a_limit_keeps_back_is_remembered_for_when_there_is_room(
@@ -151,40 +150,12 @@ async def test_what_was_committed_late_is_looked_for_after_a_hint(monkeypatch: p
 
 async def test_others_are_told_at_once_of_long_jobs_but_not_of_guesses(monkeypatch: pytest.MonkeyPatch) -> None:
     """A guess is mostly too long, and soon put right; what others were told raises the floors of all meanwhile."""
-    scene, told = Scene(), list[str]()
+    scene = Scene()
     async with scene.app:
         await scene.begin(monkeypatch)
-        scene.claimer.on_long_jobs = lambda: told.append("long")
         await scene.claimer.take(2)
-        assert told == []
-        scene.claimer.tally.ended([((await scene.claimer.take(1))[0].lane, 5.0)])
-        scene.claimer.tally.settle([])
+        assert not scene.claimer.long_jobs.is_set()
+        scene.claimer.usage.ended([((await scene.claimer.take(1))[0].lane, 5.0)])
+        scene.claimer.usage.settle([])
         await scene.claimer.take(2)
-        assert told == ["long"]
-
-
-async def test_controls_are_read_again_where_no_job_waits_for_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Who gets jobs again and again reads them after one was taken, and not when the next is there."""
-    scene, read = Scene(), list[str]()
-    async with scene.app:
-        await scene.begin(monkeypatch)
-        store = await scene.app.store()
-        controls = store.controls.read
-
-        async def noted(since: int = 0) -> Changed:
-            read.append("controls")
-            return await controls(since)
-
-        monkeypatch.setattr(store.controls.read, "read", noted)
-        assert len(await scene.claimer.take(40)) == 34
-        assert await scene.claimer.take(40) == []
-        assert read == []
-        for _ in range(2):
-            scene.claimer._control_view._read_at -= 0.7 * claiming.CONTROLS_FRESH
-            await scene.large.enqueue()
-            scene.claimer.hint()
-            assert len(await scene.claimer.take(40)) == 1
-            assert read == []
-            assert await scene.claimer.take(40) == []
-            assert await scene.claimer.take(40) == []
-            assert read.pop() == "controls"
+        assert scene.claimer.long_jobs.is_set()

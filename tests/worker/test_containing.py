@@ -1,5 +1,6 @@
 """What handlers raise that is no Exception ends their own run and nothing else."""
 
+import asyncio
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -35,6 +36,10 @@ def interrupt() -> None:
     raise KeyboardInterrupt
 
 
+def close() -> None:
+    raise GeneratorExit
+
+
 def in_coroutine(function: Callable[[], Any]) -> Callable[[], Any]:
     async def handler() -> None:
         function()
@@ -51,8 +56,19 @@ def in_coroutine(function: Callable[[], Any]) -> Callable[[], Any]:
         (in_coroutine(panic), f"{__name__}.PanicException"),
         (take_none, "StopIteration"),
         (interrupt, "KeyboardInterrupt"),
+        (in_coroutine(interrupt), "KeyboardInterrupt"),
+        (in_coroutine(close), "GeneratorExit"),
     ],
-    ids=["thread-exit", "coroutine-exit", "thread-panic", "coroutine-panic", "thread-next", "thread-interrupt"],
+    ids=[
+        "thread-exit",
+        "coroutine-exit",
+        "thread-panic",
+        "coroutine-panic",
+        "thread-next",
+        "thread-interrupt",
+        "coroutine-interrupt",
+        "coroutine-close",
+    ],
 )
 async def test_it_fails_its_own_job_and_no_other(handler: Callable[[], Any], kind: str) -> None:
     app = fairlead.App("sqlite:///:memory:")
@@ -69,6 +85,28 @@ async def test_it_fails_its_own_job_and_no_other(handler: Callable[[], Any], kin
         assert attempt.error is not None
         assert __file__ in (attempt.error.traceback or ""), "where it was raised"
         assert await beside.state() is State.SUCCEEDED
+
+
+@pytest.mark.parametrize("raised", [GeneratorExit, KeyboardInterrupt, SystemExit])
+async def test_a_worker_settles_it_says_so_and_goes_on(
+    raised: type[BaseException], caplog: pytest.LogCaptureFixture
+) -> None:
+    app = fairlead.App("sqlite:///:memory:", poll="50ms")
+
+    @app.handler("bad", retry=ONCE)
+    async def bad() -> None:
+        await asyncio.sleep(0.01)
+        raise raised
+
+    @app.handler("good")
+    async def good() -> str:
+        return "well"
+
+    async with app, app.worker(concurrency=1):
+        with pytest.raises(fairlead.JobFailed, match=raised.__name__):
+            await (await bad.enqueue()).wait(10)
+        assert await (await good.enqueue()).wait(10) == "well"
+    assert f"a handler of bad raised {raised.__name__}" in caplog.text
 
 
 async def test_it_can_be_classified_like_any_error() -> None:
@@ -99,4 +137,4 @@ async def test_an_upgrade_that_runs_out_of_something_has_failed_too(fails: bool,
         job = await old.enqueue(number=1)
         await drain(after)
         record = await job.read()
-        assert (record.state, record.result) == ((State.DEAD, None) if fails else (State.SUCCEEDED, "8"))
+        assert (record.state, record.result) == ((State.DEAD, None) if fails else (State.SUCCEEDED, 8))

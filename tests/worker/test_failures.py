@@ -1,5 +1,6 @@
 """What handlers raise, as outcomes."""
 
+import smtplib
 from types import SimpleNamespace
 from typing import Any
 
@@ -49,6 +50,57 @@ def failure_of(error: Exception, *tables: dict[Any, str]) -> FailureClass | None
     assert outcome.ending is Ending.FAILED
     assert outcome.error is not None
     return outcome.error.failure
+
+
+def library_error(module: str, name: str) -> type[Exception]:
+    """An exception as a library has it, which need not be installed."""
+    return type(name, (Exception,), {"__module__": module})
+
+
+def raised_from(error: Exception, cause: BaseException) -> Exception:
+    error.__cause__ = cause
+    return error
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        library_error("sqlalchemy.exc", "OperationalError")("server closed the connection"),
+        library_error("django.db.utils", "OperationalError")("could not connect"),
+        smtplib.SMTPServerDisconnected("Connection unexpectedly closed"),
+        smtplib.SMTPResponseException(421, b"4.3.2 Service not available"),
+        ExceptionGroup("several", [ConnectionRefusedError(), TimeoutError()]),
+        ExceptionGroup("several", [ExceptionGroup("deeper", [ConnectionResetError()])]),
+        raised_from(Busy("no answer"), ConnectionRefusedError()),
+        raised_from(Busy("no answer"), raised_from(ValueError(), HTTPStatusError(503))),
+    ],
+    ids=lambda error: type(error).__name__,
+)
+def test_an_outage_of_what_a_handler_needs_is_a_dependency_failure(error: Exception) -> None:
+    assert failure_of(error) is FailureClass.DEPENDENCY
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        smtplib.SMTPResponseException(550, b"no such mailbox"),
+        ExceptionGroup("several", [ConnectionRefusedError(), ValueError()]),
+        raised_from(Busy("no"), ValueError()),
+    ],
+    ids=lambda error: type(error).__name__,
+)
+def test_what_is_not_all_an_outage_is_the_applications(error: Exception) -> None:
+    assert failure_of(error) is FailureClass.APPLICATION
+
+
+def test_a_users_word_on_an_error_goes_before_its_cause() -> None:
+    assert failure_of(raised_from(Busy(), ConnectionError()), {Busy: "application"}) is FailureClass.APPLICATION
+
+
+def test_causes_that_go_round_in_a_circle_come_to_an_end() -> None:
+    first, second = Busy(), Busy()
+    first.__cause__, second.__cause__ = second, first
+    assert failure_of(first) is FailureClass.APPLICATION
 
 
 def test_an_error_is_the_applications_unless_it_is_known() -> None:

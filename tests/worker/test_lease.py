@@ -3,12 +3,15 @@
 import asyncio
 import threading
 from collections.abc import Sequence
+from pathlib import Path
 
 import pytest
 
 import fairlead
+from fairlead.errors import LeaseLost
 from fairlead.operate.audit import Operator
 from fairlead.operate.pools import set_pool
+from fairlead.wiring import make_lease_book, migrate
 from fairlead.worker.lease import KeeperThread, LeaseClock, boot_time
 from tests.worker.support import until
 
@@ -44,6 +47,54 @@ def test_each_lease_is_renewed_for_as_long_as_its_worker_wants() -> None:
     assert sorted(book.renewals, key=lambda renewal: renewal[1]) == [({"b"}, 5.0), ({"a", "c"}, 30.0)]
     left = [clock.deadline - boot_time() for clock in clocks]
     assert left == pytest.approx([27.0, 4.5, 27.0], abs=1.0)
+
+
+def test_a_lease_may_be_relied_on_from_the_sending_of_its_renewal_and_not_from_the_answer() -> None:
+    """The store counts from somewhere between the two."""
+
+    class SlowBook(Book):
+        def renew(self, worker_ids: Sequence[str], lease: float) -> set[str]:
+            threading.Event().wait(0.3)
+            return super().renew(worker_ids, lease)
+
+    keeper, clock = KeeperThread(SlowBook(), heartbeat=10.0), LeaseClock("a", boot_time(), 30.0)
+    keeper.keep(clock)
+    sent_at = boot_time()
+    keeper.beat()
+    assert clock.deadline <= sent_at + 27.0 + 0.1
+
+
+async def test_a_handler_that_blocks_the_event_loop_does_not_cost_an_embedded_worker_its_lease() -> None:
+    app = fairlead.App("sqlite:///:memory:", lease="1s", heartbeat="200ms", poll="50ms")
+
+    @app.handler("block")
+    async def block(ctx: fairlead.Context) -> int:
+        threading.Event().wait(1.6)
+        return ctx.fence
+
+    async with app, app.worker():
+        assert await (await block.enqueue()).wait(20) == 1
+
+
+async def test_a_worker_whose_lease_was_ended_by_others_stops_and_says_so(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path / 'jobs.db'}"
+    await migrate(url)
+    app = fairlead.App(url, lease="2s", heartbeat="100ms", poll="50ms")
+
+    @app.handler("work")
+    async def work() -> None: ...
+
+    async with app:
+        with pytest.raises(LeaseLost, match="lost its lease"):
+            await end_lease_of_worker(app, url)
+
+
+async def end_lease_of_worker(app: fairlead.App, url: str) -> None:
+    async with app.worker() as worker:
+        book = make_lease_book(url)
+        await asyncio.to_thread(book.expire, [worker.info.id])
+        book.close()
+        await asyncio.sleep(20)
 
 
 def test_who_wants_a_shorter_lease_keeps_what_it_was_granted() -> None:

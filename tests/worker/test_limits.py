@@ -50,7 +50,7 @@ def app_with(url: str, room: Room, **options: object) -> tuple[fairlead.App, fai
     @app.handler("free")
     async def free() -> None: ...
 
-    handler: fairlead.Handler[..., None] = app.handler("visit", **options)(visit)  # type: ignore[arg-type]
+    handler: fairlead.Handler[..., None] = app.handler("visit", **options)(visit)  # type: ignore[call-overload]
     return app, handler
 
 

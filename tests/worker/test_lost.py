@@ -12,7 +12,7 @@ import fairlead
 from fairlead.core.jobs.failure import FailureClass
 from fairlead.core.jobs.model import Ending
 from fairlead.telemetry.events import Event, ThreadLost
-from fairlead.worker import running
+from fairlead.worker import runner
 
 ONCE = fairlead.Retry(attempts=1)
 
@@ -96,7 +96,7 @@ async def test_a_worker_without_a_free_thread_claims_nothing(desk: Desk) -> None
 async def test_a_coroutine_that_swallows_cancellation_is_left_behind(
     desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(running, "STOP_PATIENCE", 0.2)
+    monkeypatch.setattr(runner, "STOP_PATIENCE", 0.2)
     async with desk.app.worker(concurrency=2) as worker:
         await timed_out(await desk.stubborn.enqueue())
         assert (worker.slots.capacity, desk.lost) == (1, [1])
@@ -111,9 +111,12 @@ async def test_the_figures_tell_of_lost_threads(desk: Desk) -> None:
         jobs = [await desk.thread.enqueue() for _ in range(2)]
         for job in jobs:
             await timed_out(job)
-        await worker.reports.send()
-        (record,) = await (await desk.app.store()).workers.all()
-        assert record.report["lost_threads"] == 2
+        worker._reports.hint()
+        store = await desk.app.store()
+        async with asyncio.timeout(10):
+            while (await store.workers.all())[0].report.get("lost_threads") != 2:
+                await asyncio.sleep(0.05)
+                worker._reports.hint()
         desk.released.set()
 
 

@@ -170,7 +170,7 @@ async def test_many_reports_of_many_runs_are_one_write() -> None:
     for number in range(100):
         book.report(claimed("a"), ProgressReport(number / 100))
         book.report(claimed("b"), ProgressReport(number / 200))
-    sending = asyncio.create_task(book.run())
+    sending = asyncio.create_task(book.repeated.run())
     await until(lambda: bool(store.heard), "the write")
     sending.cancel()
     assert store.heard == [[("a", 0.99), ("b", 0.495)]]
@@ -180,7 +180,7 @@ async def test_the_last_word_of_a_run_comes_after_what_is_on_its_way_and_of_no_o
     book, store = booked()
     store.may.clear()
     book.report(claimed("a"), ProgressReport(0.1))
-    sending = asyncio.create_task(book.run())
+    sending = asyncio.create_task(book.repeated.run())
     await until(lambda: bool(book._sending), "the first write")
     book.report(claimed("a"), ProgressReport(0.2))
     book.report(claimed("b"), ProgressReport(0.3))
@@ -200,7 +200,7 @@ async def test_what_the_store_did_not_take_is_told_again_unless_there_is_newer()
     await book._send([("a", 1), ("b", 1)])
     book.report(claimed("b"), ProgressReport(0.2))
     store.away = False
-    sending = asyncio.create_task(book.run())
+    sending = asyncio.create_task(book.repeated.run())
     await until(lambda: bool(store.heard), "the write")
     sending.cancel()
     assert sorted(store.heard[0]) == [("a", 0.1), ("b", 0.2)]

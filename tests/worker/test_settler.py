@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator, Sequence
 
 import pytest
 
+import fairlead
 from fairlead.core.jobs.model import Ending, Hold, Settlement
 from fairlead.core.jobs.states import State
 from fairlead.telemetry.events import Telemetry
@@ -70,6 +71,32 @@ async def test_a_second_group_does_not_wait_for_the_first_and_a_third_one_does(s
     await scene.answer(1)
     assert scene.store.groups == [["a", "b"], ["c", "d"], ["e", "f"]]
     assert scene.settled == ["c", "d"]
+
+
+async def test_a_worker_that_stops_waits_until_the_ends_of_its_runs_are_stored(monkeypatch: pytest.MonkeyPatch) -> None:
+    app = fairlead.App("sqlite:///:memory:", poll="50ms", drain="5s")
+    begun = asyncio.Event()
+
+    @app.handler("work")
+    async def work() -> str:
+        begun.set()
+        await asyncio.sleep(0.1)
+        return "done"
+
+    async with app:
+        store = await app.store()
+        settle = store.jobs.settle
+
+        async def slowly(settlements: Sequence[Settlement], expired_only: bool = False) -> set[str]:
+            await asyncio.sleep(0.3)
+            return await settle(settlements, expired_only)
+
+        monkeypatch.setattr(store.jobs, "settle", slowly)
+        async with app.worker():
+            job = await work.enqueue()
+            await begun.wait()
+        record = await job.read()
+        assert (record.state, record.result, record.attempt) == (State.SUCCEEDED, "done", 1)
 
 
 async def test_the_backlog_is_what_waits_and_what_is_on_its_way(scene: Scene) -> None:

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 import fairlead
+from fairlead.core.jobs.model import Claim, Lane, Lease, Priority
 from fairlead.core.jobs.pools import POOL
 from fairlead.core.jobs.states import State
 from fairlead.core.protection.controls import Control, Controls
@@ -12,7 +13,7 @@ from fairlead.handlers.spec import HandlerSpec, declare
 from fairlead.operate.audit import Operator
 from fairlead.operate.pools import set_pool
 from fairlead.testing import ManualClock, drain
-from fairlead.worker.terms import Terms
+from fairlead.worker.slots import Terms
 
 ADA = Operator("ada", "a long night")
 
@@ -22,9 +23,14 @@ def spec(**given: Any) -> HandlerSpec:
     return declare("work", lambda: None, **{**usual, "retention": None, "upgrade": None, **given})
 
 
+def claim_in(pool: str) -> Claim:
+    lane = Lane(pool, "acme", "work", Priority.DEFAULT, 1)
+    return Claim("a", lane, "{}", 1, 0, 1, 0.0, 0.0, None, None, None, Lease("worker", "token"))
+
+
 @pytest.mark.parametrize(("pool", "attempts"), [("short", 5), ("medium", 3), ("long", 2), ("own", 5)])
 def test_how_often_a_job_is_tried_depends_on_its_pool(pool: str, attempts: int) -> None:
-    timeout, policies = Terms(Controls()).of(spec(), pool)
+    timeout, policies = Terms(Controls()).of(claim_in(pool), spec())
     assert (timeout, policies.application.attempts) == (None, attempts)
     assert spec(pool=pool).retry.attempts == attempts
 
@@ -33,16 +39,16 @@ def test_what_a_type_declares_comes_first() -> None:
     controls = Controls()
     controls.follow([Control(POOL, "long", {"attempts": 7, "timeout": 60.0}, 1, 0.0)])
     own = spec(retry=fairlead.Retry(attempts=4), timeout="5s")
-    timeout, policies = Terms(controls).of(own, "long")
+    timeout, policies = Terms(controls).of(claim_in("long"), own)
     assert (timeout, policies.application.attempts) == (5.0, 4)
 
 
 def test_a_change_of_a_pool_is_followed() -> None:
     controls = Controls()
     terms = Terms(controls)
-    assert terms.of(spec(), "long")[1].application.attempts == 2
+    assert terms.of(claim_in("long"), spec())[1].application.attempts == 2
     terms.follow(controls.follow([Control(POOL, "long", {"attempts": 7, "timeout": 60.0}, 1, 0.0)]))
-    timeout, policies = terms.of(spec(), "long")
+    timeout, policies = terms.of(claim_in("long"), spec())
     assert (timeout, policies.application.attempts) == (60.0, 7)
 
 

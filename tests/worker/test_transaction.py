@@ -75,7 +75,7 @@ async def test_a_handler_may_return_inside_the_block(app: fairlead.App) -> None:
         job = await handle.enqueue()
         assert await job.wait(20) == 7
         assert await bookings(app) == [(job.id, 1)]
-        assert worker._counts[fairlead.State.SUCCEEDED] == 1
+        assert worker._settler.counts[fairlead.State.SUCCEEDED] == 1
 
 
 @postgres

@@ -13,7 +13,7 @@ from fairlead.app import App
 from fairlead.cli.loading import load_app
 from fairlead.telemetry.log import EventLog, configure_logging
 from fairlead.wiring import make_store
-from fairlead.worker.child import SupervisorLink, run_child
+from fairlead.worker.child import SupervisorLink, open_store, run_child
 from fairlead.worker.service import Worker
 
 SWITCH_EVERY = 0.00005
@@ -23,7 +23,9 @@ SLACK = Path("/proc/self/timerslack_ns")  # Linux only
 async def work(app: App, concurrency: int, pools: tuple[str, ...], reserve: tuple[str, ...]) -> int:
     """Run one worker until the supervisor or a signal ends it."""
     store = make_store(app.settings.database_url, listen_url=app.settings.listen_url)
-    await store.open()
+    if not await open_store(store, app.telemetry):
+        await store.close()
+        return 0
     link = SupervisorLink()
     worker = Worker(
         app.registry, store, app.settings, pools, concurrency, link.keep, app.telemetry, recycles=True, reserve=reserve

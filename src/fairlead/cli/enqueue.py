@@ -11,7 +11,8 @@ import typer
 from fairlead.app import App
 from fairlead.cli.lines import enqueue_lines, parse_payload, with_attempts
 from fairlead.cli.loading import Database, Json, load_app, opened, settings_for
-from fairlead.cli.output import error_document, json_moment, json_value, moment, plain, show, show_json, state_cell
+from fairlead.cli.output import error_document, json_moment, moment, plain, show, show_json, state_cell
+from fairlead.client.by_name import submit_registered
 from fairlead.client.client import Client
 from fairlead.client.job import Job
 from fairlead.config import Settings
@@ -22,7 +23,6 @@ from fairlead.core.jobs.retry import Retry
 from fairlead.core.jobs.states import State
 from fairlead.errors import ConfigError, JobError, JobNotFound, StoreError
 from fairlead.handlers.options import Options
-from fairlead.operate.submit import submit_registered
 
 
 def parse_duration(text: str) -> float:
@@ -221,7 +221,7 @@ def _print(job: Job, record: JobRecord, start: datetime | None, as_json: bool) -
     if record.state is State.SCHEDULED and start is not None:
         show(f"  expected to start at {moment(start)}", wrap=False)
     if record.result is not None:
-        show(plain(record.result), wrap=False)
+        show(plain(json.dumps(record.result, ensure_ascii=False, separators=(",", ":"))), wrap=False)
 
 
 def _note(job: Job) -> str:
@@ -239,6 +239,6 @@ def _document(job: Job, record: JobRecord, start: datetime | None) -> dict[str, 
         "duplicate": job.duplicate,
         "deferred": job.deferred,
         "estimated_start": json_moment(start),
-        "result": json_value(record.result),
+        "result": record.result,
         "error": error_document(record.error),
     }

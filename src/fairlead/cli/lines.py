@@ -15,8 +15,8 @@ from fairlead.config import Settings
 from fairlead.core.jobs.retry import Retry
 from fairlead.errors import FairleadError, PayloadError
 from fairlead.handlers.options import Options
+from fairlead.handlers.registered import prepare
 from fairlead.handlers.spec import HandlerSpec
-from fairlead.operate.submit import compiled, place_of, prepare, registered_type
 
 
 async def enqueue_lines(
@@ -66,8 +66,7 @@ async def _submit_registered(
     settings: Settings,
     attempts: int | None,
 ) -> list[Job]:
-    job_type = await registered_type(client.store, type_name)
-    registered = compiled(job_type, await place_of(client.store, job_type))
+    registered = await client.types.get(type_name)
     await client.require_callback(options)
     jobs = [job for _, job in _each(payloads, lambda item: prepare(registered, item, options, settings, attempts))]
     answers = await client.submit(jobs) if jobs else []

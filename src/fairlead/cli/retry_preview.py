@@ -16,8 +16,8 @@ from fairlead.core.jobs.failure import FailureClass, Policies
 from fairlead.core.jobs.pools import Pools, TypeTerms, terms_in
 from fairlead.core.jobs.retry import Retry, Step, timeline
 from fairlead.core.protection.controls import Controls
+from fairlead.handlers.registered import pools_of, registered_type
 from fairlead.operate.job_terms import new_terms
-from fairlead.operate.submit import pools_of, registered_type
 
 WIDTH = 48
 MOST_STEPS = 20

@@ -13,8 +13,8 @@ from fairlead.cli.retry_preview import TypeName, document_of, show_terms
 from fairlead.core.durations import humanize
 from fairlead.core.fairness.run_times import Bar
 from fairlead.core.insight.wait_times import Spread
+from fairlead.handlers.registered import registered_type
 from fairlead.operate.job_types import TypeEvent, TypeLook, TypeView, type_looks, type_view
-from fairlead.operate.submit import registered_type
 from fairlead.operate.wait_times import HOUR, WaitView, spread_document, waits_document
 from fairlead.operate.wait_times import waits as read_waits
 

@@ -1,8 +1,11 @@
-"""Whether a callback endpoint that a submission names is there; what was seen is remembered for a moment."""
+"""Callbacks on the application's side: is the endpoint there that a submission names, and is a received one genuine."""
 
 import time
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from fairlead.core.web.callbacks import EVERYONE, nearest
+from fairlead.core.web.signatures import TOLERANCE, verified
 from fairlead.errors import UnknownCallback
 from fairlead.records.store import Store
 
@@ -11,7 +14,7 @@ MOST_KNOWN = 1_000
 
 
 class KnownCallbacks:
-    """The endpoints as one client has seen them."""
+    """The endpoints that one client has seen in the last seconds."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -30,3 +33,20 @@ class KnownCallbacks:
         if len(self._seen) >= MOST_KNOWN:
             self._seen.clear()
         self._seen[tenant, name] = time.monotonic() + FRESH
+
+
+def verify_callback(
+    headers: Mapping[str, str],
+    body: bytes | str,
+    secrets: str | Sequence[str],
+    tolerance: float = TOLERANCE,
+    now: float | None = None,
+) -> Any:
+    """The event of a callback, as JSON says it; InvalidSignature unless one of the secrets signed it lately.
+
+    `body` is what was received, byte for byte. A message whose time is further than `tolerance` seconds from now is
+    refused, so that somebody who has read an old one cannot send it again.
+    """
+    raw = body.encode() if isinstance(body, str) else bytes(body)
+    known = [secrets] if isinstance(secrets, str) else list(secrets)
+    return verified(headers, raw, known, tolerance, time.time() if now is None else now)

@@ -2,125 +2,129 @@
 
 import asyncio
 import time
-from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
-from contextlib import aclosing
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from datetime import datetime
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
-from fairlead.client.admission import Admission, Doorkeeper
-from fairlead.client.blocking import Bridge
+from fairlead.client.admission import Admission, Doorkeeper, tenants_of, whole
 from fairlead.client.callbacks import KnownCallbacks
-from fairlead.client.direct import Direct
-from fairlead.client.gather import BATCH, Gatherer, Stored
+from fairlead.client.gather import BATCH, Gatherer
 from fairlead.client.job import Job, jobs_in_hand
-from fairlead.client.places import Places
 from fairlead.client.wakeups import Waker
 from fairlead.config import Settings
 from fairlead.core.insight.explain import Explanation
 from fairlead.core.insight.timeline import Moment, timeline
 from fairlead.core.jobs.idempotency import check_key
-from fairlead.core.jobs.ids import is_id, make_ids
+from fairlead.core.jobs.ids import is_id
 from fairlead.core.jobs.job_records import AttemptRecord, JobFilter, JobRecord, Page
-from fairlead.core.jobs.model import Enqueued, Lane, NewJob
+from fairlead.core.jobs.model import Enqueued, NewJob
 from fairlead.core.jobs.states import FINAL
-from fairlead.core.plain import PlainBatch
 from fairlead.core.protection.backpressure import with_shed
-from fairlead.errors import JobNotDone, JobNotFound
+from fairlead.errors import JobNotDone, JobNotFound, TenantQueueFull
 from fairlead.handlers.options import Options, Template, new_jobs, template
+from fairlead.handlers.registered import KnownTypes
 from fairlead.handlers.spec import HandlerSpec
 from fairlead.operate.job_explanation import explain_job
+from fairlead.ports.jobs import DepthBound
 from fairlead.records.store import Store
 
 FIRST_LOOK = 0.01
 LAST_LOOK = 0.5
 MOST_ENTRIES = 1_000
 
+Value = TypeVar("Value")
+
+
+class Sender(Protocol):
+    """How a client's submissions get to the store."""
+
+    abreast: int  # how many batches of a large submission are on their way at once
+
+    async def submit(self, jobs: Sequence[NewJob], bounds: Sequence[DepthBound] = ()) -> list[Enqueued]:
+        """Store the jobs, perhaps together with what others submit; returns when they are durable."""
+
+    async def send(self, jobs: Sequence[NewJob], bounds: Sequence[DepthBound] = ()) -> list[Enqueued]:
+        """Store the jobs now and alone."""
+
+    async def close(self) -> None:
+        """Wait for what is on its way."""
+
 
 class Client:
     """Submits jobs of declared types and reads any job."""
 
-    def __init__(self, store: Store, settings: Settings, admission: Admission | None = None) -> None:
+    def __init__(
+        self, store: Store, settings: Settings, admission: Admission | None = None, sender: Sender | None = None
+    ) -> None:
+        """Without a `sender` it belongs to the running event loop, and gathers what is submitted there."""
         self.store = store
-        self._settings = settings
-        self._waker = Waker(store)
-        self._gatherer = Gatherer(store, self._waker)
-        self.places = Places(store)
+        self.settings = settings
+        self.admission = admission or Admission()
         self.callbacks = KnownCallbacks(store)
-        self._admission = admission or Admission()
-        self._doorkeeper = Doorkeeper(store, self._admission)
+        self.types = KnownTypes(store)
+        self._sender = sender or Gatherer(store, Waker(store))
+        self._doorkeeper = Doorkeeper(store, self.admission, in_background=sender is None)
 
     async def close(self) -> None:
         """Wait for what is on its way; the store stays open."""
-        await self._gatherer.close()
-        await self.places.close()
-        await self._waker.close()
+        await self._sender.close()
         await self._doorkeeper.close()
+
+    async def know_rules(self) -> None:
+        """Read what operators have set, unless this program has read it before."""
+        if self.admission.is_new():
+            await self.refresh()
+
+    async def refresh(self) -> None:
+        """Read what operators have set."""
+        await self._doorkeeper.read()
 
     async def enqueue(self, spec: HandlerSpec, calls: Sequence[Mapping[str, Any]], options: Options) -> list[Job]:
         """Submit one job a call; returns when all are durable, in batches that are each stored whole."""
+        await self.know_rules()
+        shared = template_of(spec, options, self.settings, self.admission.pool_of(spec))
         await self.require_callback(options)
-        jobs = build_jobs(spec, calls, template_of(spec, options, self._settings, self.places.of(spec)), self._settings)
+        jobs = build_jobs(spec, calls, shared, self.settings)
         return jobs_in_hand(self.itself, jobs, await self.submit(jobs))
 
     async def itself(self) -> "Client":
-        """This client, for what finds its client when it needs one."""
+        """Return self; satisfies Job's client factory."""
         return self
 
     async def require_callback(self, options: Options) -> None:
         """UnknownCallback where a submission names an endpoint that is not there."""
         if options.callback is not None:
-            await self.callbacks.require(options.tenant or self._settings.default_tenant, options.callback)
+            await self.callbacks.require(options.tenant or self.settings.default_tenant, options.callback)
 
     async def submit(self, jobs: Sequence[NewJob]) -> list[Enqueued]:
         """Store jobs and wake the workers they are for; Refused if they are not wanted now."""
-        if self._admission.is_quiet():
-            return await self._store_all(jobs)
-        kept = await self._doorkeeper.admit(jobs)
-        answers = await self._store_all(kept) if kept else []
-        return answers if len(kept) == len(jobs) else with_shed(jobs, kept, answers)
+        try:
+            if self.admission.is_quiet():
+                return await self._store_all(jobs, self.admission.bounds(jobs))
+            kept, bounds = await self._doorkeeper.admit(jobs)
+            answers = await self._store_all(kept, bounds) if kept else []
+            return answers if len(kept) == len(jobs) else with_shed(jobs, kept, answers)
+        except TenantQueueFull as error:
+            raise self._doorkeeper.refused(error, tenants_of(jobs)) from None
 
-    def direct(self, bridge: Bridge, loop: asyncio.AbstractEventLoop) -> Direct | None:
-        """The way for blocking callers past the bridge and this client's loop, while nothing has to be done there.
+    async def _store_all(self, jobs: Sequence[NewJob], bounds: Sequence[DepthBound]) -> list[Enqueued]:
+        small = len(jobs) <= BATCH
+        return await (self._sender.submit(jobs, bounds) if small else self._store_in_batches(jobs, bounds))
 
-        Those who come while many submit on the loop share a commit with them.
+    async def _store_in_batches(self, jobs: Sequence[NewJob], bounds: Sequence[DepthBound]) -> list[Enqueued]:
+        """Store batch after batch, two at once where nothing but their ids tells their jobs apart.
+
+        Where it has to be counted, the first batch is stored only if there is room for all of them.
         """
-        if self._gatherer.has_company or not self.is_quiet() or not self.places.is_fresh():
-            return None
-        return Direct(self.store, self._gatherer, self._waker, self.places, bridge, loop)
-
-    async def submit_payloads(
-        self, payloads: Sequence[str], make: Callable[[Sequence[str]], list[NewJob]]
-    ) -> AsyncGenerator[Stored]:
-        """Make jobs of payloads and submit them; many are made batch by batch, while others are stored."""
-        if not self._admission.is_quiet():
-            jobs = make(payloads)
-            yield jobs, await self.submit(jobs)
-            return
-        batches = (make(payloads[start : start + BATCH]) for start in range(0, len(payloads), BATCH))
-        async with aclosing(self._gatherer.submit_batches(batches)) as stored:
-            async for batch in stored:
-                yield batch
-
-    async def submit_plain(
-        self, lane: Lane, payloads: Sequence[str], clock: Callable[[], float]
-    ) -> AsyncGenerator[PlainBatch]:
-        """The same for jobs that nothing is special about, while `is_quiet`."""
-        some = (payloads[start : start + BATCH] for start in range(0, len(payloads), BATCH))
-        batches = (PlainBatch(lane, make_ids(len(own), clock()), own) for own in some)
-        async with aclosing(self._gatherer.submit_plain(batches)) as stored:
-            async for batch, _ in stored:
-                yield batch
-
-    def is_quiet(self) -> bool:
-        """Whether nothing has to be decided about what is submitted now."""
-        return self._admission.is_quiet()
-
-    async def _store_all(self, jobs: Sequence[NewJob]) -> list[Enqueued]:
-        if len(jobs) <= BATCH:
-            return await self._gatherer.submit(jobs)
-        batches = (list(jobs[start : start + BATCH]) for start in range(0, len(jobs), BATCH))
-        async with aclosing(self._gatherer.submit_batches(batches)) as stored:
-            return [answer async for _, answers in stored for answer in answers]
+        size = BATCH * (self._sender.abreast if all(job.is_plain for job in jobs) else 1)
+        answers = await self._sender.send(jobs[:BATCH], whole(bounds, jobs[BATCH:])) if bounds else []
+        while len(answers) < len(jobs):
+            group = jobs[len(answers) : len(answers) + size]
+            own = self.admission.bounds(group) if bounds else []
+            batches = [group[start : start + BATCH] for start in range(0, len(group), BATCH)]
+            for found in await together([self._sender.send(batch, own) for batch in batches]):
+                answers += found
+        return answers
 
     async def read(self, job_id: str) -> JobRecord:
         """The job, live or finished; JobNotFound if there is none."""
@@ -180,19 +184,14 @@ def build_jobs(
     clock: Callable[[], float] = time.time,
 ) -> list[NewJob]:
     """The jobs that these calls of a handler ask for, checked; `clock` is the store's where that has one."""
-    return make_jobs(spec, dump_calls(spec, calls, settings), shared, clock())
-
-
-def dump_calls(spec: HandlerSpec, calls: Sequence[Mapping[str, Any]], settings: Settings) -> list[str]:
-    """The arguments as they are stored, checked."""
     dump, limit = spec.arguments.dump, settings.payload_limit
-    return [dump(call, limit) for call in calls]
-
-
-def make_jobs(spec: HandlerSpec, payloads: Sequence[str], shared: Template, now: float) -> list[NewJob]:
-    """The jobs with these payloads."""
-    jobs = new_jobs(shared, payloads, now)
+    jobs = new_jobs(shared, [dump(call, limit) for call in calls], clock())
     if spec.marks.is_keyed:
         for job in jobs:
             job.lane = shared.lane._replace(limits=spec.marks.of(job.payload))
     return jobs
+
+
+async def together(work: Sequence[Coroutine[Any, Any, Value]]) -> list[Value]:
+    """The results of several coroutines at once; a single one needs no event loop."""
+    return [await work[0]] if len(work) == 1 else await asyncio.gather(*work)

@@ -11,31 +11,32 @@ so that no caller gets two jobs for one call.
 import asyncio
 import random
 import time
-from collections import deque
-from collections.abc import AsyncGenerator, Callable, Coroutine, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
-from typing import Any, TypeVar
+from typing import NamedTuple
 
 from fairlead.client.wakeups import Waker
 from fairlead.core.jobs.model import Enqueued, NewJob
 from fairlead.core.jobs.states import READY, SCHEDULED
-from fairlead.core.plain import PlainBatch
 from fairlead.errors import FairleadError, StoreUnavailable
-from fairlead.ports.jobs import SCHEDULED_HINT
+from fairlead.ports.jobs import SCHEDULED_HINT, DepthBound
 from fairlead.records.store import Store
 
 BATCH = 1000
 ABREAST = 2  # batches that are on their way at once
 FEW = 8  # submissions that are not worth two commits
-COMPANY = 4  # submissions from which on it is quicker to join them than to go alone
 SOON = 60.0
 PATIENCE = 10.0
 
-Batch = TypeVar("Batch")
-Answer = TypeVar("Answer")
-Stored = tuple[list[NewJob], list[Enqueued]]  # a batch, and what became of it
+Bounds = Sequence[DepthBound]
 
-_Waiting = tuple[Sequence[NewJob], "asyncio.Future[list[Enqueued]]"]
+
+class Waiting(NamedTuple):
+    """A submission that waits for its batch."""
+
+    jobs: Sequence[NewJob]
+    bounds: Bounds
+    answers: "asyncio.Future[list[Enqueued]]"
 
 
 class Gatherer:
@@ -44,52 +45,44 @@ class Gatherer:
     def __init__(self, store: Store, waker: Waker) -> None:
         self._store = store
         self._waker = waker
-        self._abreast = min(ABREAST, store.jobs.writers)
-        self._waiting: list[_Waiting] = []
+        self.abreast = min(ABREAST, store.jobs.writers)
+        self._waiting: list[Waiting] = []
         self._under_way = 0  # submissions that were sent and have no answer yet
         self._sending = 0  # batches or lone callers that are on their way
         self._senders: set[asyncio.Task[None]] = set()
         self._attending = False  # whether somebody will look at those who wait, in the next turn of the loop
 
-    @property
-    def has_company(self) -> bool:
-        """Whether whoever comes now had better share a commit with others."""
-        return self._under_way + len(self._waiting) >= COMPANY
-
-    async def submit(self, jobs: Sequence[NewJob]) -> list[Enqueued]:
-        """Store the jobs; returns when they are durable."""
+    async def submit(self, jobs: Sequence[NewJob], bounds: Bounds = ()) -> list[Enqueued]:
+        """Store the jobs, together with what others submit; returns when they are durable."""
         if not self._sending:
-            return await self._submit_alone(jobs)
+            return await self._submit_alone(jobs, bounds)
         future: asyncio.Future[list[Enqueued]] = asyncio.get_running_loop().create_future()
-        self._waiting.append((jobs, future))
+        self._waiting.append(Waiting(jobs, bounds, future))
         if not self._attending and self._is_worth_sending():
             self._attending = True
             asyncio.get_running_loop().call_soon(self._attend)  # with all who come in this turn of the loop
         return await future
 
-    async def submit_again(self, jobs: Sequence[NewJob], give_up: float) -> list[Enqueued]:
-        """The same for jobs of which nobody knows whether they are stored, until an instant of the monotonic clock."""
-        return await self._store_and_wake(jobs, give_up)
-
-    def submit_batches(self, batches: Iterable[list[NewJob]]) -> AsyncGenerator[Stored]:
-        """Store batches in order."""
-        return _in_order(batches, self._store_and_wake, lambda jobs: all(job.is_plain for job in jobs))
-
-    def submit_plain(self, batches: Iterable[PlainBatch]) -> AsyncGenerator[tuple[PlainBatch, None]]:
-        """Store batches of jobs that nothing is special about, in order."""
-        return _in_order(batches, self._store_plain, lambda batch: True)
+    async def send(self, jobs: Sequence[NewJob], bounds: Bounds = ()) -> list[Enqueued]:
+        """Store the jobs now and alone, as fits a large batch. A hint that is due goes with the commit."""
+        wanted = hints(jobs)
+        due = self._waker.due(wanted)
+        answers = await store_patiently(self._store, jobs, bounds, due)
+        self._waker.wake(wanted - due)
+        return answers
 
     async def close(self) -> None:
         """Wait for what is on its way."""
         while self._senders:
             await asyncio.wait(self._senders)
+        await self._waker.close()
 
-    async def _submit_alone(self, jobs: Sequence[NewJob]) -> list[Enqueued]:
+    async def _submit_alone(self, jobs: Sequence[NewJob], bounds: Bounds) -> list[Enqueued]:
         """Nobody else is waiting; whoever comes meanwhile is served by a task."""
         self._sending += 1
         self._under_way += 1
         try:
-            return await self._store_and_wake(jobs)
+            return await self.send(jobs, bounds)
         finally:
             self._under_way -= 1
             self._sending -= 1
@@ -98,7 +91,7 @@ class Gatherer:
     def _attend(self) -> None:
         """Send those who wait, unless as many batches as may be are on their way."""
         self._attending = False
-        self._waiting = [item for item in self._waiting if not item[1].cancelled()]
+        self._waiting = [item for item in self._waiting if not item.answers.cancelled()]
         while self._is_worth_sending():
             batch = self._next_batch()
             self._sending += 1
@@ -107,117 +100,73 @@ class Gatherer:
             self._senders.add(sender)
             sender.add_done_callback(partial(self._sent, batch))
 
-    def _sent(self, batch: list[_Waiting], sender: asyncio.Task[None]) -> None:
+    def _sent(self, batch: list[Waiting], sender: asyncio.Task[None]) -> None:
         """A batch is back, and who has gone on at once waits by now; who got no answer will get none."""
         self._senders.discard(sender)
         self._sending -= 1
         self._under_way -= len(batch)
-        for _, future in batch:
-            future.cancel()
+        for item in batch:
+            item.answers.cancel()
         self._attend()
 
     def _is_worth_sending(self) -> bool:
         """Whether those who wait should not wait for a batch that is on its way, to leave together when it is back."""
         waiting = len(self._waiting)
-        return waiting >= FEW if 0 < self._sending < self._abreast else waiting > 0 and not self._sending
+        return waiting >= FEW if 0 < self._sending < self.abreast else waiting > 0 and not self._sending
 
-    async def _store_and_wake(self, jobs: Sequence[NewJob], tried_until: float | None = None) -> list[Enqueued]:
-        """A hint that is due goes with the commit, any other follows it."""
-        wanted = hints(jobs)
-        due = self._waker.due(wanted)
-        answers = await store_patiently(self._store, jobs, due, tried_until)
-        self._waker.wake(wanted - due)
-        return answers
-
-    async def _store_plain(self, batch: PlainBatch) -> None:
-        """The same for jobs that nothing is special about."""
-        wanted, give_up = frozenset({batch.lane.pool}), time.monotonic() + PATIENCE
-        due = self._waker.due(wanted)
-        try:
-            await self._store.jobs.enqueue_plain(batch, due)
-        except StoreUnavailable:
-            if time.monotonic() > give_up:
-                raise
-            await store_patiently(self._store, batch.jobs(), due, give_up)
-        self._waker.wake(wanted - due)
-
-    def _next_batch(self) -> list[_Waiting]:
-        most = max(FEW, -(-(self._under_way + len(self._waiting)) // self._abreast))
+    def _next_batch(self) -> list[Waiting]:
+        most = max(FEW, -(-(self._under_way + len(self._waiting)) // self.abreast))
         size = taken = 0
-        for jobs, _ in self._waiting[:most]:
-            if taken and size + len(jobs) > BATCH:
+        for item in self._waiting[:most]:
+            if taken and size + len(item.jobs) > BATCH:
                 break
-            size += len(jobs)
+            size += len(item.jobs)
             taken += 1
         batch, self._waiting = self._waiting[:taken], self._waiting[taken:]
         return batch
 
-    async def _send(self, batch: list[_Waiting]) -> None:
+    async def _send(self, batch: list[Waiting]) -> None:
+        bounds = {bound.tenant: bound for item in batch for bound in item.bounds}
         try:
-            answers = await self._store_and_wake([job for jobs, _ in batch for job in jobs])
+            answers = await self.send([job for item in batch for job in item.jobs], list(bounds.values()))
         except FairleadError as error:
             await self._fail(batch, error)
         else:
             position = 0
-            for jobs, future in batch:
-                if not future.done():
-                    future.set_result(answers[position : position + len(jobs)])
-                position += len(jobs)
+            for item in batch:
+                if not item.answers.done():
+                    item.answers.set_result(answers[position : position + len(item.jobs)])
+                position += len(item.jobs)
 
-    async def _fail(self, batch: list[_Waiting], error: FairleadError) -> None:
+    async def _fail(self, batch: list[Waiting], error: FairleadError) -> None:
         """One bad submission must not take the others of its batch down: where it may be one, send each alone."""
         if len(batch) > 1 and not isinstance(error, StoreUnavailable):
             for item in batch:
                 await self._send([item])
             return
-        for _, future in batch:
-            if not future.done():
-                future.set_exception(error)
-
-
-async def _in_order(
-    batches: Iterable[Batch], store: Callable[[Batch], Coroutine[Any, Any, Answer]], is_plain: Callable[[Batch], bool]
-) -> AsyncGenerator[tuple[Batch, Answer]]:
-    """Store batch after batch; the next is made, and the one before made use of, while the store is at work."""
-    under_way: deque[tuple[Batch, asyncio.Task[Answer]]] = deque()
-    try:
-        for batch in batches:
-            while len(under_way) >= (ABREAST if is_plain(batch) else 1):
-                yield await _next(under_way)
-            under_way.append((batch, asyncio.create_task(store(batch), name="fairlead-enqueue")))
-            await asyncio.sleep(0)
-        while under_way:
-            yield await _next(under_way)
-    finally:
-        tasks = [task for _, task in under_way]
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
-
-
-async def _next(under_way: deque[tuple[Batch, asyncio.Task[Answer]]]) -> tuple[Batch, Answer]:
-    """The oldest batch, once it is stored."""
-    batch, task = under_way[0]
-    answer = await task
-    under_way.popleft()
-    return batch, answer
+        for item in batch:
+            if not item.answers.done():
+                item.answers.set_exception(error)
 
 
 async def store_patiently(
-    store: Store, jobs: Sequence[NewJob], wake: frozenset[str] = frozenset(), tried_until: float | None = None
+    store: Store,
+    jobs: Sequence[NewJob],
+    bounds: Bounds = (),
+    wake: frozenset[str] = frozenset(),
+    sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
 ) -> list[Enqueued]:
-    """Enqueue, repeating with the same ids while the store is away; `tried_until` if they may be there already."""
-    again = tried_until is not None
-    give_up = time.monotonic() + PATIENCE if tried_until is None else tried_until
-    pause = 0.05
+    """Enqueue, repeating with the same ids while the store is away; `sleep` may raise to end that."""
+    again, pause = False, 0.05
+    give_up = time.monotonic() + PATIENCE
     while True:
         try:
-            return await store.jobs.enqueue(jobs, again, wake)
+            return await store.jobs.enqueue(jobs, again, wake, bounds)
         except StoreUnavailable:
             if time.monotonic() + pause > give_up:
                 raise
         again = True
-        await asyncio.sleep(pause * random.uniform(0.5, 1.5))
+        await sleep(pause * random.uniform(0.5, 1.5))
         pause = min(pause * 2, 1.0)
 
 

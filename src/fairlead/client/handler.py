@@ -1,24 +1,20 @@
 """A declared handler: still callable as the function it is, and the typed way to submit its jobs."""
 
-from collections.abc import Callable, Coroutine, Mapping, Sequence
-from contextlib import aclosing
+from collections.abc import Callable, Mapping, Sequence
 from functools import update_wrapper
-from typing import Any, Generic, ParamSpec, Protocol, TypeVar
+from typing import Any, Concatenate, Generic, ParamSpec, Protocol, TypeVar, Unpack, overload
 
 from fairlead.client.admission import Admission
-from fairlead.client.client import Client, build_jobs, dump_calls, make_jobs, template_of
-from fairlead.client.direct import Direct
-from fairlead.client.gather import BATCH
+from fairlead.client.blocking import ThreadClient
+from fairlead.client.client import Client, build_jobs, template_of
 from fairlead.client.job import Job, jobs_in_hand
-from fairlead.client.places import Places
 from fairlead.config import Settings
 from fairlead.core.jobs.model import Enqueued, NewJob
 from fairlead.errors import ConfigError
-from fairlead.handlers.options import Options, Template
+from fairlead.handlers.context import Context
+from fairlead.handlers.options import Choices, Options, Template
 from fairlead.handlers.spec import HandlerSpec
 from fairlead.records.store import Store
-
-ALONE = BATCH // 2  # more than so many need nobody's company
 
 P = ParamSpec("P")
 Result = TypeVar("Result")
@@ -30,15 +26,28 @@ class Submitter(Protocol):
     settings: Settings
     clock: Callable[[], float]
     admission: Admission
+    threads: ThreadClient
 
     async def client(self) -> Client: ...
     def unopened_store(self) -> Store: ...
-    def direct(self) -> Direct | None: ...
-    def sync(self, coroutine: Coroutine[Any, Any, Result]) -> Result: ...
 
 
 class Call(dict[str, Any]):
     """The arguments of one job, for enqueue_many."""
+
+
+class HandlerDecorator:
+    """What `app.handler(...)` returns: it turns a function into a Handler with the same arguments."""
+
+    def __init__(self, build: "Callable[[Callable[..., Any]], Handler[..., Any]]") -> None:
+        self._build = build
+
+    @overload
+    def __call__(self, function: Callable[Concatenate[Context, P], Result]) -> "Handler[P, Result]": ...
+    @overload
+    def __call__(self, function: Callable[P, Result]) -> "Handler[P, Result]": ...
+    def __call__(self, function: Callable[..., Any]) -> "Handler[..., Any]":
+        return self._build(function)
 
 
 class Handler(Generic[P, Result]):
@@ -54,7 +63,7 @@ class Handler(Generic[P, Result]):
         self._submitter = submitter
         self._function = function
         self._options = options or Options()
-        # Made at the first use, since the options are checked then; with the version of the places it was made by.
+        # Made at the first use, since the options are checked then; with the version of the pools it was made by.
         self._template: tuple[int, Template] | None = None
         self.spec = spec
         update_wrapper(self, function)
@@ -66,10 +75,8 @@ class Handler(Generic[P, Result]):
     def __repr__(self) -> str:
         return f"<Handler {self.spec.name} v{self.spec.version} in pool {self.spec.pool}>"
 
-    def options(self, **changes: Any) -> "Handler[P, Result]":
-        """The same handler with options for what it submits: tenant, priority, pool, run_in, run_at, not_after,
-        on_late, exact, idempotency_key, idempotency_scope, idempotency_window, timeout, retry, callback, parent,
-        connection."""
+    def options(self, **changes: Unpack[Choices]) -> "Handler[P, Result]":
+        """The same handler with options for what it submits: whose jobs, when, how often, in which transaction."""
         return Handler(self._submitter, self.spec, self._function, self._options.but(**changes))
 
     def call(self, *args: P.args, **keywords: P.kwargs) -> Call:
@@ -82,16 +89,9 @@ class Handler(Generic[P, Result]):
         return job
 
     async def enqueue_many(self, calls: Sequence[Mapping[str, Any]]) -> list[Job]:
-        """Submit a job for each set of arguments."""
+        """Submit a job for each set of arguments; all are checked before the first is stored."""
         if self._options.connection is None:
-            client = await self._submitter.client()
-            shared = self._shared(client.places.version, client.places)
-            if self._options.callback is not None:
-                await client.require_callback(self._options)
-            if len(calls) > ALONE:
-                return await self._enqueue_batches(client, calls, shared)
-            jobs = self._build(calls, shared)
-            return self._submitted(jobs, await client.submit(jobs))
+            return await self._submit(await self._submitter.client(), calls)
         jobs, answers = self._enqueue_within(calls)
         return self._submitted(jobs, answers if isinstance(answers, list) else await answers)
 
@@ -103,48 +103,37 @@ class Handler(Generic[P, Result]):
     def delay_many(self, calls: Sequence[Mapping[str, Any]]) -> list[Job]:
         """Submit a job for each set of arguments, from synchronous code."""
         if self._options.connection is None:
-            direct = self._submitter.direct()
-            if direct is None or self._options.callback is not None or len(calls) > ALONE:
-                return self._submitter.sync(self.enqueue_many(calls))
-            jobs = self._build(calls, self._shared(direct.places.known_version, direct.places))
-            return self._submitted(jobs, direct.submit(jobs))
+            return self._submitter.threads.run(lambda client: self._submit(client, calls))
         jobs, answers = self._enqueue_within(calls)
         if not isinstance(answers, list):
             answers.close()
             raise ConfigError("this connection is async; use await enqueue(...) instead of delay(...)")
         return self._submitted(jobs, answers)
 
+    async def _submit(self, client: Client, calls: Sequence[Mapping[str, Any]]) -> list[Job]:
+        if self._submitter.admission.is_new():
+            await client.know_rules()
+        shared = self._shared()
+        if self._options.callback is not None:
+            await client.require_callback(self._options)
+        jobs = self._build(calls, shared)
+        return self._submitted(jobs, await client.submit(jobs))
+
     def _enqueue_within(self, calls: Sequence[Mapping[str, Any]]) -> tuple[list[NewJob], Any]:
         """In the caller's transaction everything happens on the caller's connection; ours are not even opened."""
-        jobs = self._build(calls, self._shared())
-        store = self._submitter.unopened_store()
+        jobs, store = self._build(calls, self._shared()), self._submitter.unopened_store()
         return jobs, store.jobs.enqueue_within(self._options.connection, jobs, self._submitter.admission)
-
-    async def _enqueue_batches(self, client: Client, calls: Sequence[Mapping[str, Any]], shared: Template) -> list[Job]:
-        """All arguments are checked before anything is stored; the rest is done batch by batch."""
-        payloads = dump_calls(self.spec, calls, self._submitter.settings)
-        clock, own = self._submitter.clock, self._submitter.client
-        submitted: list[Job] = []
-        if shared.is_plain and not self.spec.marks.is_keyed and client.is_quiet():
-            async with aclosing(client.submit_plain(shared.lane, payloads, clock)) as plain:
-                async for batch in plain:
-                    submitted += [Job(own, batch.lane, job_id) for job_id in batch.ids]
-            return submitted
-        made = client.submit_payloads(payloads, lambda some: make_jobs(self.spec, some, shared, clock()))
-        async with aclosing(made) as stored:
-            async for jobs, answers in stored:
-                submitted += jobs_in_hand(own, jobs, answers)
-        return submitted
 
     def _build(self, calls: Sequence[Mapping[str, Any]], shared: Template) -> list[NewJob]:
         return build_jobs(self.spec, calls, shared, self._submitter.settings, self._submitter.clock)
 
-    def _shared(self, version: int = 0, places: Places | None = None) -> Template:
-        """What all jobs have in common; made again where the type's pool has changed."""
-        made = self._template
+    def _shared(self) -> Template:
+        """What all jobs have in common; made again where a type's pool has changed."""
+        admission = self._submitter.admission
+        made, version = self._template, admission.pools_version
         if made is None or made[0] != version:
-            pool = self.spec.pool if places is None else places.of(self.spec)
-            made = self._template = version, template_of(self.spec, self._options, self._submitter.settings, pool)
+            shared = template_of(self.spec, self._options, self._submitter.settings, admission.pool_of(self.spec))
+            made = self._template = version, shared
         return made[1]
 
     def _submitted(self, jobs: list[NewJob], answers: list[Enqueued]) -> list[Job]:

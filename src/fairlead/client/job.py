@@ -1,6 +1,7 @@
 """A submitted job in the caller's hands."""
 
 from collections.abc import Awaitable, Callable, Iterable
+from dataclasses import replace
 from datetime import datetime
 from typing import Any, NamedTuple, Protocol
 
@@ -79,10 +80,10 @@ class Job:
         return self._fate.deferred
 
     async def read(self) -> JobRecord:
-        """The whole job as it is now."""
+        """The whole job as it is now; its result is what `wait` returns."""
         if self.shed:
             raise JobNotFound(f"job {self.id} was shed: the system was overloaded, and its policy was not to store it")
-        return await (await self._client()).read(self.id)
+        return with_result(await (await self._client()).read(self.id))
 
     async def state(self) -> State:
         """Its state now."""
@@ -112,6 +113,11 @@ class Job:
             cause = f": {record.error.type}: {record.error.message}" if record.error else ""
             raise JobFailed(f"job {self.id} is {record.state} after {record.attempt} attempts{cause}")
         return None if record.result is None else from_json(record.result)
+
+
+def with_result(record: JobRecord) -> JobRecord:
+    """The record with its result as the handler returned it, instead of as JSON text."""
+    return record if record.result is None else replace(record, result=from_json(record.result))
 
 
 def jobs_in_hand(

@@ -8,8 +8,8 @@ from fairlead.client.handler import Handler
 from fairlead.client.job import Job
 from fairlead.config import Settings
 from fairlead.core.schedule.schedules import ScheduleRecord, ScheduleSpec
-from fairlead.handlers.limits import registered_marks
 from fairlead.handlers.recurring import Terms, bare_schedule, handler_schedule, on_terms
+from fairlead.handlers.registered import registered_marks
 from fairlead.handlers.spec import Registry
 from fairlead.operate import schedules
 from fairlead.operate.audit import Operator, whoami

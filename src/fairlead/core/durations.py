@@ -18,9 +18,17 @@ Duration = float | int | str | timedelta
 
 FOREVER = 1000 * 366 * 86_400.0  # longer ones are out of range in some databases and libraries
 
-_UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0, "d": 86400.0, "w": 604800.0}
+_UNITS = {
+    0.001: ("ms", "millisecond", "milliseconds"),
+    1.0: ("s", "sec", "secs", "second", "seconds"),
+    60.0: ("m", "min", "mins", "minute", "minutes"),
+    3600.0: ("h", "hr", "hrs", "hour", "hours"),
+    86400.0: ("d", "day", "days"),
+    604800.0: ("w", "week", "weeks"),
+}
+_LENGTHS = {name: length for length, names in _UNITS.items() for name in names}
 _NUMBER = re.compile(r"\d+(?:\.\d+)?")
-_PART = re.compile(r"(\d+(?:\.\d+)?)\s*(ms|min|s|m|h|d|w)\s*")
+_PART = re.compile(rf"(\d+(?:\.\d+)?)\s*({'|'.join(sorted(_LENGTHS, key=len, reverse=True))})(?![a-z])\s*")
 
 
 def seconds(duration: Duration) -> float:
@@ -45,7 +53,7 @@ def _parse(text: str) -> float:
     parts = _PART.findall(stripped)
     if not parts or _PART.sub("", stripped):
         raise ConfigError(f"{text!r} is not a duration; write it like 500ms, 30s, 5m, 1h30m or 7d")
-    return sum(float(amount) * _UNITS[unit] for amount, unit in parts)
+    return sum(float(amount) * _LENGTHS[unit] for amount, unit in parts)
 
 
 def span(name: str, duration: Duration) -> float:

@@ -87,7 +87,7 @@ class Arguments:
 
     def _invalid(self, error: ValidationError) -> InvalidArguments:
         problems = "; ".join(
-            f"{'.'.join(map(str, problem['loc'])) or 'arguments'}: {problem['msg']}"
+            f"{'.'.join(map(str, problem['loc'])) or 'arguments'}: {problem['msg'].removeprefix('Value error, ')}"
             for problem in error.errors(include_url=False, include_input=False)[:5]
         )
         return InvalidArguments(f"the arguments do not fit {self._type_name!r}: {problems}")

@@ -1,11 +1,12 @@
 """What a caller says about one job: whose it is, when it runs, how often it is tried."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
 from datetime import UTC, datetime
+from difflib import get_close_matches
 from functools import lru_cache
 from random import Random
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, TypedDict
 
 from pydantic_core import from_json, to_json
 
@@ -60,10 +61,61 @@ class Options:
 
     def but(self, **changes: Any) -> "Options":
         """The same options with some changed; ConfigError for a name that is none."""
-        try:
-            return replace(self, **changes)
-        except TypeError as error:
-            raise ConfigError(f"unknown option: {error}") from None
+        for name in changes:
+            require_known("option", name, OPTIONS)
+        return replace(self, **changes)
+
+
+OPTIONS = tuple(item.name for item in fields(Options))
+ELSEWHERE = {  # names that others have for ours
+    "countdown": "run_in",
+    "delay": "run_in",
+    "eta": "run_at",
+    "schedule_at": "run_at",
+    "expires": "not_after",
+    "deadline": "not_after",
+    "queue": "pool",
+    "key": "idempotency_key",
+    "unique_key": "idempotency_key",
+    "task_id": "idempotency_key",
+    "time_limit": "timeout",
+    "soft_time_limit": "timeout",
+    "max_retries": "retry",
+    "attempts": "retry",
+    "retries": "retry",
+    "link": "callback",
+}
+
+
+def require_known(kind: str, name: str, known: Collection[str]) -> None:
+    """ConfigError for a name that is none of those known; it says which one may be meant."""
+    if name in known:
+        return
+    near = [ELSEWHERE[name]] if ELSEWHERE.get(name) in known else get_close_matches(name, known, 1)
+    advice = f"did you mean {near[0]}?" if near else f"known are {', '.join(known)}"
+    raise ConfigError(f"there is no {kind} {name!r}: {advice}")
+
+
+class Choices(TypedDict, total=False):
+    """The options that Handler.options takes; see Options."""
+
+    tenant: str | None
+    priority: Priority | str
+    pool: str | None
+    run_in: Duration | None
+    run_at: datetime | None
+    not_after: datetime | None
+    idempotency_key: str | None
+    idempotency_scope: Scope | str
+    idempotency_window: Duration | None
+    timeout: Duration | None
+    retry: Retry | None
+    exact: bool | None
+    on_late: HasSpec | None
+    callback: str | None
+    parent: str | None
+    trace: str | None
+    connection: Any
 
 
 class Template(NamedTuple):
@@ -77,13 +129,6 @@ class Template(NamedTuple):
     overrides: str | None
     parent: str | None
     exact: bool
-
-    @property
-    def is_plain(self) -> bool:
-        """Whether its jobs are ready now and have nothing but their lane and their payload."""
-        return self.delay <= 0 and all(
-            value is None for value in (self.run_at, self.not_after, self.unique, self.overrides, self.parent)
-        )
 
 
 def template(

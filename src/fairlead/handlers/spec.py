@@ -2,12 +2,14 @@
 
 import inspect
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import chain
-from typing import Any
+from typing import Any, TypedDict, Unpack
+
+from pydantic_core import from_json
 
 from fairlead.core.durations import Duration, seconds, span
 from fairlead.core.jobs.failure import FailureClass, Policies
@@ -17,17 +19,59 @@ from fairlead.core.jobs.pools import BUILT_IN
 from fairlead.core.jobs.retry import Retry
 from fairlead.core.names import check_name
 from fairlead.core.protection.breaker import Breaker
-from fairlead.core.protection.limits import Bound, Limit
+from fairlead.core.protection.limits import MOST_LIMITS, Bound, Limit, field_of, marks
 from fairlead.core.protection.quarantine import Quarantine
 from fairlead.core.protection.retry_budget import RetryBudget
 from fairlead.core.protection.run_counts import TYPE, breakers_of
 from fairlead.core.schedule.schedules import ScheduleSpec
-from fairlead.errors import ConfigError, UnknownType
+from fairlead.errors import ConfigError, InvalidArguments, UnknownType
 from fairlead.handlers.arguments import Arguments
-from fairlead.handlers.limits import Limits, Marks, checked
 
+Limits = Limit | Sequence[Limit] | None
 Upgrade = Callable[[dict[str, Any], int], dict[str, Any]]
 Classes = Mapping[type[BaseException] | str, FailureClass | str]
+
+
+class Marks:
+    """The marks of one type's jobs: the same for all of them, unless a limit has a key."""
+
+    def __init__(self, type_name: str, arguments: Arguments, limits: tuple[Limit, ...], needs: tuple[str, ...]) -> None:
+        self._type_name = type_name
+        self._arguments = arguments
+        self._limits = limits
+        self._needs = needs
+        self.is_keyed = any(limit.key is not None for limit in limits)
+        self.shared = marks([(limit.name, None) for limit in limits if limit.key is None], needs)
+
+    def of(self, payload: str) -> str:
+        """The marks of a job with this payload."""
+        if not self.is_keyed:
+            return self.shared
+        return marks([(limit.name, self._value(limit, payload)) for limit in self._limits], self._needs)
+
+    def _value(self, limit: Limit, payload: str) -> object | None:
+        if limit.key is None:
+            return None
+        if isinstance(limit.key, str):
+            return field_of(from_json(payload), limit.key)
+        try:
+            return limit.key(self._arguments.namespace(payload))
+        except Exception as error:
+            raise InvalidArguments(
+                f"the key of the limit {limit.name!r} of {self._type_name!r} cannot be computed from these arguments: "
+                f"{type(error).__name__}: {error}"
+            ) from error
+
+
+def checked_limits(type_name: str, limits: Limits, needs: Iterable[str]) -> tuple[tuple[Limit, ...], tuple[str, ...]]:
+    """The limits and dependencies of a declaration."""
+    several = () if limits is None else (limits,) if isinstance(limits, Limit) else tuple(limits)
+    names = [limit.name for limit in several]
+    if len(set(names)) < len(names) or len(names) > MOST_LIMITS:
+        raise ConfigError(f"the limits of {type_name!r} must be at most {MOST_LIMITS}, each with a name of its own")
+    if isinstance(needs, str):
+        raise ConfigError(f"needs={needs!r} of {type_name!r} is not a list; write it like needs=[{needs!r}]")
+    return several, tuple(dict.fromkeys(check_name("dependency", name) for name in needs))
 
 
 @dataclass(frozen=True)
@@ -59,11 +103,6 @@ class HandlerSpec:
     def marks(self) -> Marks:
         """What its jobs' lanes say of its limits."""
         return Marks(self.name, self.arguments, self.limits, self.needs)
-
-    @cached_property
-    def is_bare(self) -> bool:
-        """Whether a call of it makes a coroutine that knows nothing of its run but its arguments."""
-        return self.is_async and not self.arguments.takes_context and _makes_coroutines(self.function)
 
     @property
     def retry(self) -> Retry:
@@ -101,22 +140,35 @@ class HandlerSpec:
         return JobType(self.name, self.version, self.pool, self.arguments.schema(), settings)
 
 
-def _makes_coroutines(function: Callable[..., Any]) -> bool:
-    """Whether it is a coroutine function by itself; one that is only marked as such may return anything to await."""
-    code = getattr(function, "__code__", None)
-    return code is not None and bool(code.co_flags & inspect.CO_COROUTINE)
+class Declaration(TypedDict, total=False):
+    """What App.handler takes beside the name."""
+
+    pool: str
+    timeout: Duration | None
+    retry: Retry | None
+    version: int
+    upgrade: Upgrade | None
+    retention: Duration | None
+    policies: Mapping[FailureClass | str, Retry] | None
+    classify: Classes | None
+    needs: Sequence[str]
+    breaker: Breaker | None
+    quarantine: Quarantine | None
+    exact: bool
+    fixed_pool: bool
+    limit: Limits
 
 
 def declare(
     name: str,
     function: Callable[..., Any],
     *,
-    pool: str,
-    version: int,
-    timeout: Duration | None,
-    retry: Retry | None,
-    retention: Duration | None,
-    upgrade: Upgrade | None,
+    pool: str = "short",
+    version: int = 1,
+    timeout: Duration | None = None,
+    retry: Retry | None = None,
+    retention: Duration | None = None,
+    upgrade: Upgrade | None = None,
     policies: Mapping[FailureClass | str, Retry] | None = None,
     exact: bool = False,
     fixed_pool: bool = False,
@@ -136,7 +188,7 @@ def declare(
         raise ConfigError(f"the handler of {name!r} is a generator; it must be a function or a coroutine function")
     if retry is not None and not isinstance(retry, Retry):
         raise ConfigError(f"the retry of {name!r} is {retry!r:.100}; write it like fairlead.Retry(attempts=3)")
-    limits, dependencies = checked(name, limit, needs)
+    limits, dependencies = checked_limits(name, limit, needs)
     return HandlerSpec(
         name=name,
         function=function,
@@ -207,6 +259,16 @@ class Registry(Mapping[str, HandlerSpec]):
         if scope == TYPE and own in self:
             return self[own].breaker
         return self.dependencies.get(own, self.breaker)
+
+    def declare(self, name: str, function: Callable[..., Any], **declared: Unpack[Declaration]) -> HandlerSpec:
+        """Enter a type, with what the registry has for what it does not say."""
+        given: dict[str, Any] = dict(declared)
+        given["classes"] = (class_table(given.pop("classify", None) or {}), self.classes)
+        given["breaker"] = given.get("breaker") or self.breaker
+        given["quarantine"] = given.get("quarantine") or self.quarantine
+        spec = declare(name, function, budget=self.budget, **given)
+        self.add(spec)
+        return spec
 
     def add(self, spec: HandlerSpec) -> None:
         """Enter a type; a name can be declared once."""

@@ -14,6 +14,7 @@ from fairlead.core.protection.backpressure import (
     checked_depth,
     depths,
     rate_limits,
+    refuse_by_depth,
     rule_name,
 )
 from fairlead.core.protection.token_bucket import rate_limit
@@ -34,6 +35,14 @@ class Bounds(NamedTuple):
     overload: Overload | None
     counts: Mapping[tuple[str, str], int]
     versions: Mapping[tuple[str, str], int]
+
+
+async def require_room(store: Store, tenant: str) -> None:
+    """TenantQueueFull where a tenant may not have one more waiting job; for jobs that no client submits."""
+    most = Policy(await read_controls(store)).depth(tenant)
+    waiting = await store.backpressure.waiting_of(tenant, most + 1)
+    if waiting >= most:
+        raise refuse_by_depth(tenant, most, waiting, 1)
 
 
 async def set_depth(

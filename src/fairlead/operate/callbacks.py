@@ -31,6 +31,7 @@ from fairlead.core.web.egress import EgressRules, target_of
 from fairlead.core.web.signatures import SECRET_BYTES, secret_of
 from fairlead.errors import CallbackNotFound, CallbackRefused
 from fairlead.operate.audit import Operator
+from fairlead.operate.backpressure import require_room
 from fairlead.records.store import Store
 
 ROUNDS = 5
@@ -193,6 +194,7 @@ async def _send(store: Store, operator: Operator, action: str, endpoint: Endpoin
     if not endpoint.enabled:
         raise CallbackRefused(f"the callback endpoint {endpoint.name} is disabled; enable it first")
     message = str(from_json(job.payload)["message"])
+    await require_room(store, job.lane.tenant)
     await store.jobs.enqueue([job], wake={job.lane.pool})
     await store.audit.append(operator.note(action, _target(endpoint), message=message), [job.id])
     return Sent(job.id, message)

@@ -14,12 +14,11 @@ from fairlead.core.jobs.job_records import JobFilter, JobRecord, JobType
 from fairlead.core.jobs.model import Priority
 from fairlead.core.jobs.states import State
 from fairlead.errors import ConfigError, IllegalMove, JobNotFound
-from fairlead.handlers.limits import registered_marks
 from fairlead.handlers.options import seconds_at
+from fairlead.handlers.registered import check_schema, dump_payload, registered_marks, registered_type
 from fairlead.operate.audit import Operator
 from fairlead.operate.cancel_jobs import TARGET
 from fairlead.operate.dead_letters import filter_document, replay_one
-from fairlead.operate.submit import check_schema, dump_payload, registered_type
 from fairlead.ports.jobs import SCHEDULED_HINT
 from fairlead.records.store import Store
 

@@ -16,9 +16,8 @@ from fairlead.core.jobs.job_records import AttemptRecord, JobFilter, JobRecord, 
 from fairlead.core.jobs.payload import check_payload
 from fairlead.core.jobs.states import State
 from fairlead.errors import IllegalMove, JobError, JobNotFound, UnsafePayload
-from fairlead.handlers.limits import registered_marks
+from fairlead.handlers.registered import check_schema, registered_marks, registered_type
 from fairlead.operate.audit import Operator
-from fairlead.operate.submit import check_schema, registered_type
 from fairlead.records.store import Store
 
 BATCH = 500

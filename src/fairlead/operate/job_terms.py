@@ -6,7 +6,7 @@ from fairlead.core.jobs.failure import Policies
 from fairlead.core.jobs.job_records import JobRecord, JobType
 from fairlead.core.jobs.pools import Pool, Pools, TypeTerms, terms_in
 from fairlead.handlers.options import overridden
-from fairlead.operate.submit import placed, policies_of, pools_of
+from fairlead.handlers.registered import placed, policies_of, pools_of
 from fairlead.records.store import Store
 
 

@@ -15,8 +15,8 @@ from fairlead.core.insight.audit import AuditEntry
 from fairlead.core.insight.wait_times import Spread, merged, spread
 from fairlead.core.jobs.job_records import JobType
 from fairlead.core.jobs.pools import Pools, TypeTerms
+from fairlead.handlers.registered import placed, pools_of
 from fairlead.operate.job_terms import new_terms
-from fairlead.operate.submit import placed, pools_of
 from fairlead.records.store import Store
 
 MEASURED = 24 * 3600.0

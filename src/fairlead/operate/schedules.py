@@ -25,9 +25,10 @@ from fairlead.core.schedule.schedules import (
 )
 from fairlead.core.schedule.timing import timetable
 from fairlead.errors import ScheduleNotFound, ScheduleRefused, StoreUnavailable
+from fairlead.handlers.registered import check_schema, dump_payload, registered_type
 from fairlead.operate.audit import Operator
+from fairlead.operate.backpressure import require_room
 from fairlead.operate.settings import Expected, require_expected
-from fairlead.operate.submit import check_schema, dump_payload, registered_type
 from fairlead.ports.jobs import RECURRING_HINT
 from fairlead.records.store import Store
 from fairlead.scheduler.recur import Recurrer, new_id
@@ -104,7 +105,11 @@ async def resume(store: Store, name: str, operator: Operator, tenant: str | None
 
 
 async def run_now(store: Store, name: str, operator: Operator, tenant: str | None = None) -> NewJob:
-    """Make a job of the schedule now, whatever its timetable, its policies and its state say."""
+    """Make a job of the schedule now, whatever its timetable, its policies and its state say.
+
+    TenantQueueFull where the tenant may have no more waiting jobs.
+    """
+    await require_room(store, (await read(store, name, tenant)).spec.lane.tenant)
     made: list[NewJob] = []
 
     def fire(seen: DueSchedule) -> ScheduleWrite:

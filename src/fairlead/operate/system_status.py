@@ -24,10 +24,10 @@ from fairlead.core.jobs.pools import Pool
 from fairlead.core.jobs.workers import WorkerRecord
 from fairlead.core.protection.run_counts import DEPENDENCY
 from fairlead.errors import StoreError
+from fairlead.handlers.registered import pools_of
 from fairlead.operate.breakers import CLOSED, BreakerStatus, breakers
 from fairlead.operate.pauses import paused
 from fairlead.operate.quarantine import Quarantined, quarantined
-from fairlead.operate.submit import pools_of
 from fairlead.operate.wait_times import WaitView, waits, waits_document
 from fairlead.records.store import Store
 from fairlead.scheduler.leader import ROLE

@@ -63,7 +63,6 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
 from fairlead.core.jobs.model import Claim, Enqueued, Hold, Lease, NewJob, Quota, Settlement
-from fairlead.core.plain import PlainBatch
 from fairlead.core.protection.controls import Changed
 from fairlead.ports.database import Database, Rows, Script
 
@@ -96,6 +95,21 @@ class SampledBacklog(NamedTuple):
     age: float
 
 
+class DepthBound(Protocol):
+    """A bound on a tenant's waiting jobs; the store counts them before it inserts."""
+
+    @property
+    def tenant(self) -> str:
+        """The tenant whose waiting jobs are counted."""
+
+    @property
+    def most(self) -> int:
+        """How many jobs may wait; counting stops after that."""
+
+    def admit(self, waiting: int, count: int) -> None:
+        """Raise an error if `count` more jobs are too many beside `waiting`; may be called again for the same jobs."""
+
+
 class AdmissionCheck(Protocol):
     """Accepts or refuses submissions within a caller's transaction; stale figures are read there first."""
 
@@ -106,11 +120,8 @@ class AdmissionCheck(Protocol):
     def is_stale(self) -> bool:
         """Whether the figures are too old and have to be read again."""
 
-    def lacks(self, jobs: Sequence[NewJob]) -> bool:
-        """Whether a figure that these jobs need has never been read."""
-
-    def tenants(self) -> list[str]:
-        """The tenants whose figures are needed."""
+    def wants_sample(self) -> bool:
+        """Whether the decision needs the sampled figures."""
 
     def follow(self, changed: Changed) -> None:
         """Take the controls that were read."""
@@ -118,8 +129,8 @@ class AdmissionCheck(Protocol):
     def sampled(self, backlog: Mapping[str, SampledBacklog]) -> None:
         """Take the figures that were read."""
 
-    def admit_here(self, jobs: Sequence[NewJob]) -> Sequence[NewJob]:
-        """Return the jobs to store; raises an error if all are refused."""
+    def admit_here(self, jobs: Sequence[NewJob]) -> tuple[Sequence[NewJob], Sequence[DepthBound]]:
+        """Return the jobs to store and the bounds to check; raises an error if all are refused."""
 
 
 class JobStore(Database, Protocol):
@@ -133,16 +144,16 @@ class JobStore(Database, Protocol):
     async def close(self) -> None:
         """Close all connections; the store can be opened again."""
 
-    async def enqueue(self, jobs: Sequence[NewJob], again: bool = False, wake: Collection[str] = ()) -> list[Enqueued]:
-        """Store the jobs in one transaction and send the hints with its commit; results in the order of the jobs."""
+    async def enqueue(
+        self,
+        jobs: Sequence[NewJob],
+        again: bool = False,
+        wake: Collection[str] = (),
+        bounds: Sequence[DepthBound] = (),
+    ) -> list[Enqueued]:
+        """Store the jobs in one transaction and send the hints with its commit; results in the order of the jobs.
 
-    async def enqueue_plain(self, batch: PlainBatch, wake: Collection[str] = ()) -> None:
-        """The same for many jobs that nothing is special about; those that are there already stay as they are."""
-
-    def enqueue_now(self, jobs: Sequence[NewJob], wake: Collection[str] = ()) -> list[Enqueued] | None:
-        """Store the jobs in one transaction, with hints that leave with its commit; answers in the same order.
-
-        None where the caller has to go the common way: nothing was stored then, and nobody was told.
+        Waiting jobs are counted for `bounds` in the transaction first, one submission of a tenant at a time.
         """
 
     def enqueue_within(self, connection: Any, jobs: Sequence[NewJob], admission: "AdmissionCheck | None" = None) -> Any:
@@ -165,9 +176,6 @@ class JobStore(Database, Protocol):
 
     async def wake(self, pools: Iterable[str]) -> None:
         """Hint to listening workers that these pools may have work."""
-
-    def wake_now(self, pools: Iterable[str]) -> None:
-        """Hint to listening workers that these pools may have work; a hint that fails is only a slower start."""
 
     async def listen(self, on_wake: Callable[[str], None]) -> None:
         """Call `on_wake` with the pool of each hint until cancelled; reconnects after errors."""

@@ -31,6 +31,10 @@ class Backpressure:
         """Return the sampled backlogs of these tenants."""
         return backlog_of(await self._database.ask_each("read_backlog", [{"tenant": tenant} for tenant in tenants]))
 
+    async def waiting_of(self, tenant: str, most: int) -> int:
+        """Return how many jobs of a tenant wait now, counted up to `most`."""
+        return int((await self._database.ask("count_waiting_of", tenant=tenant, most=most))[0][0])
+
     async def count_admissions(self, counts: Mapping[tuple[str, str], int]) -> None:
         """Add to the counts of refused, deferred and shed jobs, by (tenant, code)."""
         batch = [{"tenant": tenant, "code": code, "jobs": jobs} for (tenant, code), jobs in counts.items()]

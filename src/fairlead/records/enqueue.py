@@ -6,6 +6,7 @@ A key is reserved by inserting it. On a conflict a later statement reads the hol
 ended by a compare-and-swap on its job id, so two submissions cannot both take over a key.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -13,20 +14,39 @@ from fairlead.core.jobs.idempotency import answers, split_repeats
 from fairlead.core.jobs.model import Enqueued, NewJob, Unique
 from fairlead.errors import StoreUnavailable
 from fairlead.ports.database import Run, RunEach, Script
+from fairlead.ports.jobs import DepthBound
 
 ROUNDS = 5
 
 
-def enqueue_script(jobs: Sequence[NewJob], again: bool = False) -> Script[list[Enqueued]]:
-    """Store the jobs whose key is free; returns the result of each submission."""
+def enqueue_script(
+    jobs: Sequence[NewJob], again: bool = False, bounds: Sequence[DepthBound] = (), lock: str | None = None
+) -> Script[list[Enqueued]]:
+    """Store the jobs whose key is free; returns the result of each submission.
+
+    A repeated submission is not counted again. `lock` names the statement that keeps others from counting jobs of the
+    same tenant until this transaction ends.
+    """
     kept, stands_for = split_repeats(jobs)
     existing = yield from claim_keys([job for job in kept if job.unique])
     fresh = [job for job in kept if job.id not in existing]
+    if fresh and not again:
+        yield from _keep_within(bounds, fresh, lock)
     if fresh:
         yield RunEach("insert_jobs", [job_row(job) for job in fresh])
     if again and fresh:
         yield RunEach("withdraw_finished", [{"id": job.id} for job in fresh])
     return answers(jobs, stands_for, existing)
+
+
+def _keep_within(bounds: Sequence[DepthBound], jobs: Sequence[NewJob], lock: str | None) -> Script[None]:
+    """Check each bound against the tenant's waiting jobs; ordered by tenant to avoid deadlocks."""
+    added = Counter(job.lane.tenant for job in jobs)
+    for bound in sorted(bounds, key=lambda item: item.tenant):
+        if lock:
+            yield Run(lock, {"tenant": bound.tenant})
+        ((waiting,),) = yield Run("count_waiting_of", {"tenant": bound.tenant, "most": bound.most + 1})
+        bound.admit(waiting, added[bound.tenant])
 
 
 def job_row(job: NewJob) -> dict[str, Any]:

@@ -1,1 +1,1 @@
-"""The services behind the workers: each a class with `run_once`, run by one shared runner under an elected leader."""
+"""The background services: classes with `run_once`, run under an elected leader. No handler runs here."""

@@ -1,6 +1,6 @@
-"""Looks at the system as an operator would, and tells what is wrong when it begins and when it is over.
+"""Raises and clears alerts: emits an event when a problem of the system begins and when it ends.
 
-It runs under the leader, and remembers what it told: another leader tells what stands again.
+The leader remembers the raised alerts; a new leader raises those that still stand again.
 """
 
 import time
@@ -27,7 +27,7 @@ class Alerter:
         self._standing = AlertState()
 
     async def run_once(self) -> float:
-        """Look once; returns the seconds until the next look, more where looking takes long."""
+        """Compare the present alerts with the last ones; returns the seconds until the next look."""
         began = self._clock()
         turn = self._standing.see((await system_status(self._store)).health.alerts)
         for alert in turn.raised:

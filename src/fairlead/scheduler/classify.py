@@ -1,4 +1,4 @@
-"""Moves the future jobs of a type to the pool that its measured run times call for, if a worker serves it there."""
+"""Moves future jobs of a type to the pool that fits its measured run times, if a worker serves the type there."""
 
 from collections import defaultdict
 
@@ -26,7 +26,7 @@ class Classifier:
         self._controls = Controls()
 
     async def run_once(self) -> float:
-        """Move what belongs elsewhere; returns the seconds until the next look."""
+        """Move types whose run times do not fit their pool; returns the seconds until the next look."""
         counts: dict[str, list[RunCount]] = defaultdict(list)
         for count in await self._store.shares.run_times(WINDOW):
             counts[count.type].append(count)
@@ -39,7 +39,7 @@ class Classifier:
         return INTERVAL
 
     async def _served(self) -> set[tuple[str, str]]:
-        """The types, and the pools in which somebody serves them."""
+        """Pairs of a type and a pool in which a live worker serves it."""
         live = [record.info for record in await self._store.workers.all() if record.live]
         return {(name, pool) for info in live for name in info.types for pool in info.pools}
 

@@ -1,8 +1,7 @@
-"""Lost workers count against the types that they ran: one of these may be what kills them.
+"""Counts lost workers against the job types that they ran, since one of these may crash workers.
 
-Each lost worker counts once for a type, however many jobs of it were lost: a machine that goes down under a thousand
-jobs says no more about them than one that goes down under one. What could not be told goes again as it was, in the same
-flush, so that an answer that was lost counts nothing twice.
+Each lost worker counts once for a type, however many of its jobs were lost. Counts whose answer was lost are sent again
+under the same flush number, so the store counts them once.
 """
 
 from collections import Counter
@@ -33,14 +32,14 @@ class Crashes:
         self._store = store
         self._view = ControlView(store)
         self._breakers = Breakers(store, self._view, telemetry)
-        self._noted: dict[tuple[str | None, str], None] = {}  # lost workers and types, the last ones
-        self._new: Counter[str] = Counter()  # crashes that nobody was told of, by type
-        self._unsent: list[Count] = []  # that may have arrived
-        self._policies: Policies = {}  # of the types of those
+        self._noted: dict[tuple[str | None, str], None] = {}  # the last lost workers, with types
+        self._new: Counter[str] = Counter()  # crashes by type that were not sent yet
+        self._unsent: list[Count] = []  # sent without an answer
+        self._policies: Policies = {}  # of the types in _unsent
         self._flush = Flush(str(uuid4()), 1)
 
     def note(self, lost: Iterable[Held]) -> None:
-        """These jobs were lost; a worker whose jobs come in several batches crashed once."""
+        """Record lost jobs; a worker counts once for a type, also if its jobs come in several batches."""
         for pair in {(job.hold.owner, job.lane.type) for job in lost} - self._noted.keys():
             self._noted[pair] = None
             self._new[pair[1]] += 1
@@ -48,7 +47,7 @@ class Crashes:
             del self._noted[pair]
 
     async def tell(self) -> None:
-        """Count what was noted: first what could not be told last time, then what is new."""
+        """Send the counts: first those without an answer, then the new ones; opens breakers that are due."""
         if self._unsent:
             await self._send()
         if self._new:
@@ -68,7 +67,7 @@ class Crashes:
                 await self._breakers.open(name, opened(breaker, why, counted.now))
 
     async def _read_policies(self, types: Collection[str]) -> Policies:
-        """As the types were registered; this process may not have their code."""
+        """The breaker and quarantine policies that the types have registered; this process may not have their code."""
         found = {item.name: item.settings for item in await self._store.types.all()}
         settings = {type_: found.get(type_, {}) for type_ in types}
         return {

@@ -1,12 +1,11 @@
-"""Keeps the schedules that an app's code declares in the store.
+"""Writes the schedules that an app's code declares to the store.
 
-Of all processes of an app one leads, and what its code declares is in force: it writes that once, when it comes to
-lead. So during a rolling deploy, with old and new code running side by side, nobody fights: the old code's schedules
-hold until its leader has gone, then another process leads and writes its own. In the end the code that runs has won,
-after a deploy as after a rollback, and a fire that both declare is made once either way.
+One process of an app leads, and its code is in force: it writes its declarations once, when it becomes the leader.
+During a rolling deploy the old code's schedules stay in force until its leader ends; then another process leads and
+writes its own. So old and new code do not alternate, and a fire that both declare happens once.
 
-An app is known by its name. Where it was renamed, its schedules belong to a name that nobody uses any more: they are
-adopted, once that name's lead is free.
+An app is identified by its name. The schedules of a renamed app belong to the old name; the app adopts them when no
+process leads under that name.
 """
 
 import contextlib
@@ -36,7 +35,7 @@ class Declarer:
         self._declared_in = 0
 
     async def run_once(self) -> float:
-        """Declare if this is a new term of ours; returns the seconds until the lead is to be renewed or may be free."""
+        """Declare in a new term; returns the seconds until the lead must be renewed or may be free."""
         term = await self._store.leadership.lead(role_of(self._registry.app), self._identity, self._lead)
         if term and term != self._declared_in:
             self._tell(await self._declare())
@@ -44,7 +43,7 @@ class Declarer:
         return self._lead / 2 if term else self._lead
 
     async def resign(self) -> None:
-        """Let another process of the app declare at once."""
+        """Give up the lead, so that another process of the app declares at once."""
         with contextlib.suppress(StoreError):
             await self._store.leadership.resign(role_of(self._registry.app), self._identity)
             await self._store.jobs.wake([LEAD_HINT])

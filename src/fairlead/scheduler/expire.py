@@ -1,4 +1,4 @@
-"""Ends jobs that can no longer start in time: those that still wait for their time, or in a lane that nobody serves.
+"""Expires jobs whose `not_after` has passed while they waited.
 
 A worker does the same with a late job that it claims. Both go through core.jobs.settle and store.jobs.settle, which
 also stores the job that the submitter named for this case.
@@ -20,7 +20,7 @@ ANY = Policies()  # a job that never started has not failed
 
 
 class Expirer:
-    """Looks along the index of latest starts."""
+    """Finds late jobs by the index on `not_after`."""
 
     name = "expire"
 
@@ -39,7 +39,7 @@ class Expirer:
         for job, late_by in expired:
             self._telemetry.emit(LateExecution(job.id, job.lane.type, job.lane.tenant, late_by))
         if expired:
-            await self._store.jobs.wake([EVERYONE])  # whichever pool the jobs that follow are in
+            await self._store.jobs.wake([EVERYONE])  # the on_late jobs may be in any pool
         return 0.0 if len(late) == BATCH and expired else INTERVAL
 
     def _settlement(self, late: LateJob) -> Settlement:

@@ -1,4 +1,4 @@
-"""The services that keep a store in order, ready to run in any process."""
+"""Starts the services in a process: builds them with their leader, and wakes them on hints."""
 
 import asyncio
 import contextlib
@@ -29,7 +29,7 @@ from fairlead.telemetry.events import Telemetry
 async def hosted_services(
     store: Store, settings: Settings, telemetry: Telemetry, registry: Registry | None = None
 ) -> AsyncIterator[ServiceHost]:
-    """Run the services beside the body, and keep the schedules of the app's code in the store."""
+    """Run the services while the body runs, and declare the schedules of the app's code."""
     lead = min(settings.lead, settings.lease / 2)
     recover_every = min(2.5, settings.lease / 4)
     host = ServiceHost(
@@ -51,7 +51,7 @@ async def hosted_services(
     )
     declarer = None if registry is None else Declarer(store, registry, lead, telemetry)
     if declarer is not None:
-        with contextlib.suppress(FairleadError):  # its loop tries again, and tells
+        with contextlib.suppress(FairleadError):  # the declarer's loop tries again and reports
             await declarer.run_once()
     declaring = ServiceHost(store, [] if declarer is None else [declarer], None, telemetry)
     tasks = [
@@ -71,7 +71,7 @@ async def hosted_services(
 
 
 async def _declaring(host: ServiceHost, declarer: Declarer) -> None:
-    """Every process has a declarer; those of one app agree among themselves, whoever leads the services of all apps."""
+    """Run the declarer; the declarers of one app elect a leader of their own."""
     try:
         await host.run()
     finally:

@@ -1,12 +1,11 @@
-"""Who runs the services: one process leads for a while, and goes on leading as long as it says so in time.
+"""Leader election: one process runs the services, as long as it renews its lead in time.
 
-Leading is a row in the store: an identity that is new at every start, a term that rises with every change of leader,
-and an end by the database's clock. A leader renews at half of its time, and trusts its lead for less time than the
-store grants, counted from before it asked: once that deadline has passed, because the process was stopped or the store
-did not answer, it is a follower until the store says otherwise. A follower only reads, and knows from that when the
-lead ends; so another takes over at that moment. One that resigns gives a hint, and the followers look at once.
+The lead is a row in the store: an identity that is new at every start, a term that rises with every change of leader,
+and an end by the database's clock. A leader renews at half of its time. It trusts its lead for less time than the store
+grants, counted from before it asked; after that deadline it is a follower until the store grants the lead again. A
+follower reads when the lead ends and takes over at that moment. A leader that resigns sends a hint.
 
-Leadership only saves work. What must happen once is made unique in the store, so two leaders for a moment do no harm.
+Leadership only saves work: writes that must happen once are unique in the store, so two leaders do no harm.
 """
 
 import asyncio
@@ -21,13 +20,13 @@ from fairlead.telemetry.events import LeadLost, LeadTaken, Telemetry
 from fairlead.worker.lease import boot_time
 
 ROLE = "scheduler"
-RETRY = 1.0  # seconds after which one that lost a race for the lead, or the store, asks again
+RETRY = 1.0  # seconds until the next try after a lost race for the lead or an error of the store
 SHORTEST_PAUSE = 0.02
-TRUSTED = 0.8  # the share of the granted time that is relied on
+TRUSTED = 0.8  # the trusted share of the granted time
 
 
 class Leader:
-    """Whether this process leads, as far as it may trust that."""
+    """The lead as one process sees it."""
 
     def __init__(
         self, store: Store, lease: float, telemetry: Telemetry, clock: Callable[[], float] = boot_time
@@ -40,10 +39,10 @@ class Leader:
         self._ask_at = float("-inf")
         self._trusted_until = float("-inf")
         self.identity = str(uuid.uuid4())
-        self.term = 0  # that of the present lead; 0 for a follower
+        self.term = 0  # 0 for a follower
 
     async def leads(self) -> bool:
-        """Ask the store now and then; between asks the last answer holds until its trust runs out."""
+        """Whether this process leads; asks the store when the lead must be renewed or may be free."""
         async with self._asking:
             now = self._clock()
             if self.term and now >= self._trusted_until:
@@ -53,16 +52,16 @@ class Leader:
             return self._clock() < self._trusted_until
 
     def pause(self) -> float:
-        """The seconds until a follower should look again."""
+        """The seconds until a follower should ask again."""
         return max(SHORTEST_PAUSE, self._ask_at - self._clock())
 
     def hint(self) -> None:
-        """A leader has resigned: do not wait for the end of its lead."""
+        """Ask at once, since a leader has resigned."""
         if not self.term:
             self._ask_at = float("-inf")
 
     async def resign(self) -> None:
-        """Let another take over at once."""
+        """Give up the lead, so that another process takes over at once."""
         led, self._trusted_until, self.term = self.term, float("-inf"), 0
         if not led:
             return
@@ -71,7 +70,7 @@ class Leader:
             await self._store.jobs.wake([LEAD_HINT])
 
     async def _ask(self, now: float) -> None:
-        """Renew a lead; without one, take it if it is free."""
+        """Renew the lead; a follower takes it if it is free."""
         self._ask_at = now + min(RETRY, self._lease / 2)
         if not self.term:
             left = await self._left_of_another()

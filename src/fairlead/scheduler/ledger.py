@@ -1,4 +1,4 @@
-"""Writes down what each tenant was due, beside what it got."""
+"""Writes the ledger: the slot-seconds that each tenant was entitled to, beside those delivered."""
 
 import time
 from collections.abc import Callable
@@ -23,7 +23,7 @@ Backlogs = dict[tuple[str, str], WaitingWork]
 
 
 class LedgerKeeper:
-    """Looks at what was delivered since it last looked, and divides it as it should have been divided."""
+    """Divides the slot-seconds delivered since its last look by the tenants' entitlements."""
 
     name = "ledger"
 
@@ -58,7 +58,7 @@ class LedgerKeeper:
         return backlogs_of(depths, estimates, self._is_closed)
 
     def _is_closed(self, lane: Lane) -> bool:
-        """Whether somebody, or its type's breaker, keeps its jobs from starting: no fault of the division."""
+        """Whether a control or the type's breaker keeps the lane's jobs from starting; they earn no entitlement."""
         return why_closed(lane, self._controls, breakers_of(lane.type), self._now) is not None
 
     async def _prune(self) -> None:
@@ -70,7 +70,7 @@ class LedgerKeeper:
 def backlogs_of(
     depths: list[LaneDepth], estimates: Estimates, is_closed: Callable[[Lane], bool] = lambda lane: False
 ) -> Backlogs:
-    """What waits for each tenant in each pool; what must not start asks for no time."""
+    """The backlog of each tenant in each pool, in jobs and estimated seconds; closed lanes count no seconds."""
     found: Backlogs = {}
     for lane, _, depth in depths:
         before = found.get((lane.pool, lane.tenant), WaitingWork(0, 0.0))

@@ -1,8 +1,7 @@
-"""Makes jobs ready when their time has come, at a bounded rate for the shard and for each tenant.
+"""Promotes due jobs to ready, at a bounded rate for the shard and for each tenant.
 
-Usually everything that is due fits into the rates, and becomes ready in the order of its time. When more is due, after
-an outage or because very much is due at once, the lanes with due jobs are looked up one by one (the others' jobs may be
-a million places behind), and each gets its part of what may be promoted; see core.promotion.
+Usually all due jobs fit into the rates and become ready in the order of their time. When more are due, as after an
+outage, the lanes with due jobs are read one by one, and each gets its part of the rates; see core.promotion.
 """
 
 import time
@@ -16,14 +15,14 @@ from fairlead.telemetry.events import PromoterBehind, PromoterCaughtUp, Telemetr
 
 BATCH = 1000
 LONGEST_SLEEP = 2.0
-PACE = 0.1  # between two rounds while the rates hold jobs back
-FRESH = 10.0  # the view of the lanes with due jobs is good for so many times as long as it took to look
+PACE = 0.1  # seconds between two rounds while the rates hold jobs back
+FRESH = 10.0  # the view of due lanes is kept for so many times as long as reading it took
 BEHIND = 5.0
 SAY_EVERY = 10.0
 
 
 class Budget:
-    """What may be promoted now: the buckets of the shard and of the tenants that used theirs lately."""
+    """How many jobs may be promoted now: token buckets of the shard and of recently promoted tenants."""
 
     def __init__(self, rate: float, tenant_rate: float) -> None:
         self._rate = rate
@@ -32,16 +31,16 @@ class Budget:
         self._tenants: dict[str, Bucket] = {}
 
     def left(self, now: float) -> int:
-        """What the shard has left."""
+        """Tokens left for the shard."""
         return int(tokens(self._shard, self._rate, now))
 
     def left_of(self, lanes: Sequence[DueLane], now: float) -> dict[str, int]:
-        """What each tenant of these lanes has left."""
+        """Tokens left for each tenant of these lanes."""
         tenants = {lane.lane.tenant for lane in lanes}
         return {tenant: int(tokens(self._tenants.get(tenant), self._tenant_rate, now)) for tenant in tenants}
 
     def spend(self, moved: Mapping[str, int], now: float) -> None:
-        """Charge what was promoted; buckets that are full again are forgotten."""
+        """Take tokens for promoted jobs; full buckets are dropped."""
         self._shard = spend(self._shard, self._rate, now, sum(moved.values()))
         for tenant, count in moved.items():
             self._tenants[tenant] = spend(self._tenants.get(tenant), self._tenant_rate, now, count)
@@ -74,7 +73,7 @@ class Promoter:
         self.oldest_due_unpromoted_age = 0.0
 
     async def run_once(self) -> float:
-        """Promote one batch; returns the seconds until the next look: when a job is due, or may be promoted."""
+        """Promote one batch; returns the seconds until the next job is due or may be promoted."""
         due = await self._store.promotion.due(BATCH)
         self._note_age(due.overdue or 0.0)
         if not due.lanes:
@@ -89,7 +88,7 @@ class Promoter:
         return 0.0 if promoted.moved and (all_fit or promoted.moved >= BATCH) else PACE
 
     async def _share_out(self, due: DueJobs) -> tuple[list[Quota], bool]:
-        """What the rates allow, and whether that is everything."""
+        """The quotas that the rates allow, and whether they cover all due jobs."""
         now = self._clock()
         lanes = due.lanes if due.is_complete else await self._all_due_lanes()
         quotas = share_out(lanes, min(BATCH, self._budget.left(now)), self._budget.left_of(lanes, now))
@@ -105,7 +104,7 @@ class Promoter:
         return self._crowd
 
     def _note_age(self, age: float) -> None:
-        """Keep the age of the longest due job that is not promoted, and tell when it is high."""
+        """Record the age of the oldest due job that is not promoted, and emit an event when it is high."""
         self.oldest_due_unpromoted_age = age
         now = self._clock()
         if age >= BEHIND and (self._said_at is None or now - self._said_at >= SAY_EVERY):

@@ -1,4 +1,4 @@
-"""Removes what has been kept long enough."""
+"""Removes finished jobs and other records past their retention, and lanes that are no longer used."""
 
 import time
 
@@ -7,7 +7,7 @@ from fairlead.records.store import Store
 BATCH = 5000
 INTERVAL = 60.0
 LIMITS_INTERVAL = 3600.0
-GRACE = 2 * 86400.0  # history is removed up to a day late, and lanes only after it
+GRACE = 2 * 86400.0  # lanes are removed after the history that names them, which may be a day late
 
 
 class Pruner:
@@ -32,7 +32,7 @@ class Pruner:
         return 1.0 if removed >= BATCH else INTERVAL
 
     async def _prune_limits(self, longest: float) -> None:
-        """Lanes with keys are looked through now and then, since that reads all live jobs."""
+        """Remove idle lanes with limit keys; done once an hour, since it reads all live jobs."""
         now = time.monotonic()
         if now >= self._limits_at:
             await self._store.limits.prune(longest + GRACE, BATCH)

@@ -1,4 +1,4 @@
-"""Gives the jobs of lost workers a new chance, or ends those that were lost too often."""
+"""Recovers the jobs of lost workers: makes them ready again, or dead if they were lost too often."""
 
 from collections.abc import Mapping, Sequence
 from random import Random
@@ -7,18 +7,18 @@ from fairlead.core.jobs.failure import Policies
 from fairlead.core.jobs.model import Ending, Held, Outcome
 from fairlead.core.jobs.settle import settle
 from fairlead.core.jobs.states import State
-from fairlead.operate.submit import policies_of
+from fairlead.handlers.registered import policies_of
 from fairlead.ports.jobs import LIMITS_HINT
 from fairlead.records.store import Store
 from fairlead.scheduler.crashes import Crashes
 from fairlead.telemetry.events import JobsRecovered, Telemetry
 
 BATCH = 500
-USUAL = Policies()  # of types that are not known
+USUAL = Policies()  # for unknown types
 
 
 class Recoverer:
-    """Finds running jobs whose owner's lease is over; the store checks that again when it settles them."""
+    """Finds running jobs whose owner's lease has expired; the store checks that again when it settles them."""
 
     name = "recover"
 
@@ -49,6 +49,6 @@ class Recoverer:
             await self._store.jobs.wake({LIMITS_HINT, *(job.lane.pool for job in lost)})
 
     async def _policies(self, lost: Sequence[Held]) -> Mapping[str, Policies]:
-        """How often jobs of each type may lose their workers, as the types declare."""
+        """The declared policies of each type, which say how many lost workers a job survives."""
         types = {job_type.name: job_type for job_type in await self._store.types.all()}
         return {name: policies_of(types[name]) if name in types else USUAL for name in {job.lane.type for job in lost}}

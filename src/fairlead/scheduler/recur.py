@@ -1,4 +1,4 @@
-"""Makes the jobs of recurring schedules when their time has come."""
+"""Fires recurring schedules: creates their jobs when they are due."""
 
 import asyncio
 from collections.abc import Sequence
@@ -20,7 +20,7 @@ from fairlead.telemetry.events import (
 
 BATCH = 100
 LONGEST_SLEEP = 5.0
-IN_OTHER_HANDS = 0.1  # another scheduler holds what is due: look again soon, but not at once
+IN_OTHER_HANDS = 0.1  # pause while another scheduler fires the due schedules
 
 
 class Recurrer:
@@ -33,7 +33,7 @@ class Recurrer:
         self._telemetry = telemetry
 
     async def run_once(self) -> float:
-        """Make what is due of one batch of schedules; returns the seconds until the next fire."""
+        """Fire one batch of due schedules; returns the seconds until the next fire."""
         due = await self._store.schedules.due(BATCH)
         applied = await self._fire(due)
         following = await self._store.schedules.next_fire()
@@ -61,7 +61,7 @@ class Recurrer:
 
 
 def plan_all(due: Sequence[DueSchedule]) -> tuple[dict[str, FirePlan], dict[str, str]]:
-    """The plans by name, and why some schedules cannot be read; what an outage has left can take long to count."""
+    """Plans by schedule name, and errors of unreadable schedules; slow after a long outage, so run it in a thread."""
     plans, unreadable = dict[str, FirePlan](), dict[str, str]()
     for item in due:
         try:
@@ -73,12 +73,12 @@ def plan_all(due: Sequence[DueSchedule]) -> tuple[dict[str, FirePlan], dict[str,
 
 
 def new_id(now: float) -> str:
-    """The id of a job that is made now, by the store's clock."""
+    """A job id for now, by the store's clock."""
     return make_ids(1, now)[0]
 
 
 def event_of(due: DueSchedule, fire: Fire) -> Event:
-    """What happened at a fire."""
+    """The event for a fire's outcome."""
     spec = due.schedule.spec
     if fire.job is not None:
         late = max(0.0, due.now - fire.at)

@@ -1,4 +1,4 @@
-"""The one loop that runs every service: pauses, back-off, stop; only the leader's runs do work."""
+"""The loop that runs a service: pauses, back-off, stop. Services with a leader run on the leader only."""
 
 import asyncio
 import contextlib
@@ -23,11 +23,11 @@ class Service(Protocol):
     name: str
 
     async def run_once(self) -> float:
-        """Do what is due; returns the seconds until it wants to run again, which are kept to exactly."""
+        """Do the due work; returns the seconds until the next run."""
 
 
 class ServiceHost:
-    """Runs services until stopped; without a leader, those that every process is to run."""
+    """Runs services until cancelled; without a leader, in every process."""
 
     def __init__(self, store: Store, services: list[Service], leader: Leader | None, telemetry: Telemetry) -> None:
         self._store = store
@@ -37,11 +37,11 @@ class ServiceHost:
         self._wakes = {service.name: asyncio.Event() for service in services}
 
     def wake(self, name: str) -> None:
-        """Let a service run now."""
+        """Run a service now."""
         self._wakes[name].set()
 
     def look_for_lead(self) -> None:
-        """Let a follower, or those whose services lead on their own, look at once."""
+        """Ask for the lead at once; services without a leader run at once."""
         if self._leader is not None:
             if self._leader.term:
                 return
@@ -74,7 +74,7 @@ class ServiceHost:
             await self._sleep(service.name, pause)
 
     def _report(self, name: str, error: Exception) -> None:
-        """One service that fails takes no other with it, nor the process: the next leader would fail like this one."""
+        """Report a service's error; the service is run again, and others go on."""
         if isinstance(error, FairleadError):
             self._telemetry.emit(ServiceFailed(name, str(error)))
             return
@@ -82,7 +82,7 @@ class ServiceHost:
         _log.error("the service %s failed; this is a defect in Fairlead: please report it", name, exc_info=error)
 
     async def _once(self, service: Service) -> float:
-        """Run it if this process leads; followers look again a little apart from each other."""
+        """Run the service if this process leads; returns the pause, for followers with a random part."""
         if self._leader is None or await self._leader.leads():
             return await service.run_once()
         return self._leader.pause() * random.uniform(1.0, 1.05)

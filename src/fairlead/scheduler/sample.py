@@ -1,17 +1,17 @@
-"""Counts what waits, for clients that must not submit without bound; idle unless a bound is set."""
+"""Counts the ready jobs for the rules on overload, about once a second; idle unless an overload is defined."""
 
 import time
 
-from fairlead.core.protection.backpressure import KINDS, TENANT, Policy, backlog_of
+from fairlead.core.protection.backpressure import ALL, KINDS, Policy
 from fairlead.core.protection.controls import Controls
 from fairlead.records.store import Store
 
 INTERVAL = 1.0
-SHARE = 20.0  # counting reads all live jobs: it may take a twentieth of the time
+SHARE = 20.0  # counting reads all live jobs, so it may take at most a twentieth of the time
 
 
 class Sampler:
-    """Writes the figures that admission goes by."""
+    """Writes backlog samples, which clients read for backpressure."""
 
     name = "sample"
 
@@ -24,9 +24,9 @@ class Sampler:
     async def run_once(self) -> float:
         """Take one sample; returns the seconds until the next."""
         changed = await self._store.controls.read(self._controls.version)
-        if self._controls.follow(changed.controls) & (KINDS | {TENANT}):
+        if self._controls.follow(changed.controls) & KINDS:
             self._policy = Policy(self._controls)
-        if self._policy.needs_backlog:
+        if self._policy.overload is not None:
             return await self._sample()
         if self._written:
             await self._store.backpressure.write_backlog({})
@@ -35,7 +35,8 @@ class Sampler:
 
     async def _sample(self) -> float:
         began = time.monotonic()
-        figures = backlog_of(self._policy, await self._store.backpressure.waiting())
+        waiting = await self._store.backpressure.waiting()
+        figures = {ALL: sum(ready for ready, _ in waiting.values())}
         spent = time.monotonic() - began
         await self._store.backpressure.write_backlog(figures, spent)
         self._written = True

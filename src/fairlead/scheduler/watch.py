@@ -1,7 +1,6 @@
-"""Takes a sample of the system every few seconds, so that an hour of history survives a restart.
+"""Stores a sample of the system every few seconds, for the charts of the dashboard.
 
-What ended since the sample before is the sum of what the workers report. Where counting live jobs takes long, samples
-are rarer: looking must not become the load.
+The number of ended jobs is the sum of the workers' reports. Samples are rarer where counting live jobs takes long.
 """
 
 import json
@@ -50,7 +49,7 @@ class Watcher:
         return {"pools": pools, "ended": ended, "seconds": round(seconds, 3)}
 
     def _ended(self, workers: list[WorkerRecord]) -> dict[str, int]:
-        """What the workers report beyond what they reported before; the first look only learns."""
+        """The increase of the workers' counters since the last look; nothing at the first."""
         reports = {worker.info.id: _ends(worker) for worker in workers}
         ended = dict.fromkeys(ENDED, 0)
         if self._last is not None:

@@ -1,1 +1,1 @@
-"""The simulator: the real decisions of core, in virtual time."""
+"""The simulator: runs the decisions of core in virtual time. No store, no handlers, no clock."""

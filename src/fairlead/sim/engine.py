@@ -1,26 +1,21 @@
-"""One pool, from the first submission to the end of its time.
-
-Pools share no workers and no accounts, so each is simulated alone, with its own part of the load and its own length.
-"""
+"""Simulates one pool. Pools share no workers and no balances, so each has its own load and its own length."""
 
 from collections.abc import Callable, Iterator
 from functools import partial
 from random import Random
 
 from fairlead.core.fairness.tenancy import Tenant
-from fairlead.sim.agenda import Agenda
-from fairlead.sim.arrivals import Arrival, arrivals
-from fairlead.sim.durations import Sampler, sampler
-from fairlead.sim.ledger import Ledger
-from fairlead.sim.meter import Meter
+from fairlead.sim.event_queue import EventQueue
+from fairlead.sim.ledger import Ledger, Meter
+from fairlead.sim.load import Arrival, Sampler, arrivals, sampler
+from fairlead.sim.pool import EndlessQueue, Queue, SimulatedPool
 from fairlead.sim.population import Member, pick, population
 from fairlead.sim.scenario import Scenario
 from fairlead.sim.worker import Worker
-from fairlead.sim.yard import EndlessQueue, Queue, Yard
 
 
 class Source:
-    """A tenant that submits."""
+    """A tenant's stream of submissions."""
 
     def __init__(self, member: Member, queues: list[Queue], stream: Iterator[Arrival], rng: Random) -> None:
         self.queues = queues
@@ -29,11 +24,11 @@ class Source:
         self._bounds = member.chooser()
 
     def queue(self) -> Queue:
-        """The lane of the next job."""
+        """Draw the lane of the next job."""
         return self.queues[pick(self._bounds, self._rng)] if self._bounds else self.queues[0]
 
     def split(self, count: int) -> Iterator[tuple[Queue, int]]:
-        """Many jobs at once, over the lanes by their parts."""
+        """Divide many jobs over the lanes by their parts."""
         bounds = [0, *(round(bound * count) for bound in self._bounds), count]
         for queue, first, last in zip(self.queues, bounds, bounds[1:], strict=False):
             if last > first:
@@ -46,8 +41,8 @@ class Engine:
     def __init__(self, scenario: Scenario, pool: str) -> None:
         self.plan = scenario.pools[pool]
         self.length = scenario.length_of(pool)
-        self.agenda = Agenda()
-        self.yard = Yard(pool)
+        self.events = EventQueue()
+        self.pool = SimulatedPool(pool)
         self.idle: dict[Worker, None] = {}
         self._seed = f"{scenario.seed}/{pool}"
         self._rngs: dict[str, Random] = {}
@@ -59,19 +54,19 @@ class Engine:
         self.job_times: list[float] = []  # the mean of each tenant's jobs
         for member in population(scenario, pool):
             tenants[member.tenant.name] = member.tenant
-            self._settle_in(member)
+            self._add_tenant(member)
         self.workers = [self._worker(*slots, tenants.__getitem__) for slots in enumerate(self._slots())]
         warm_up = scenario.warm_up_of(pool)
-        self.ledger = Ledger(self.meters, self.yard.waiting, self.plan.simulated_slots, warm_up)
+        self.ledger = Ledger(self.meters, self.pool.waiting, self.plan.simulated_slots, warm_up)
         step = (self.length - warm_up) / self.plan.steps
         for number in range(self.plan.steps + 1):
-            self.agenda.add(warm_up + number * step, self.ledger.step)
+            self.events.add(warm_up + number * step, self.ledger.step)
 
     def run(self) -> Ledger:
-        """Simulate all of it."""
+        """Run the simulation to its end."""
         for worker in self.workers:
             worker.wake(0.0)
-        self.agenda.run(self.length)
+        self.events.run(self.length)
         return self.ledger
 
     def _slots(self) -> list[int]:
@@ -79,10 +74,10 @@ class Engine:
         return [each + (number < rest) for number in range(self.plan.workers)]
 
     def _worker(self, number: int, slots: int, tenant_of: Callable[[str], Tenant]) -> Worker:
-        return Worker(f"worker-{number}", self.plan, slots, self.yard, self.agenda, self.idle, tenant_of, self._rng_of)
+        return Worker(f"worker-{number}", self.plan, slots, self.pool, self.events, self.idle, tenant_of, self._rng_of)
 
-    def _settle_in(self, member: Member) -> None:
-        """A tenant with its lanes and what it will submit."""
+    def _add_tenant(self, member: Member) -> None:
+        """Add a tenant with its lanes and its submissions."""
         meter = Meter(member.tenant)
         endless = member.plan.pattern == "backlog"
         queues = [self._queue(member, number, meter, endless) for number in range(len(member.streams))]
@@ -90,11 +85,11 @@ class Engine:
         self.own_queues.append(queues)
         self.job_times.append(sum(stream.part * self._means[stream.type] for stream in member.streams))
         for queue in queues:
-            self.yard.add(queue)
+            self.pool.add(queue)
             if endless:
-                self.agenda.add(member.plan.begin, self._announce, queue)
+                self.events.add(member.plan.begin, self._announce, queue)
                 if member.plan.end is not None:
-                    self.agenda.add(member.plan.end, self._withdraw, queue)
+                    self.events.add(member.plan.end, self._withdraw, queue)
         rng = Random(f"{self._seed}/{member.tenant.name}/arrivals")
         stream = arrivals(member.plan, member.rate, member.jobs, rng)
         self._expect(Source(member, queues, stream, rng))
@@ -110,26 +105,26 @@ class Engine:
     def _expect(self, source: Source) -> None:
         arrival = next(source.stream, None)
         if arrival is not None and arrival[0] < self.length:
-            self.agenda.add(arrival[0], partial(self._arrive, source), arrival[1])
+            self.events.add(arrival[0], partial(self._arrive, source), arrival[1])
 
     def _arrive(self, source: Source, now: float, count: int) -> None:
         if count == 1:
-            self.yard.submit(source.queue(), now)
+            self.pool.submit(source.queue(), now)
         else:
             for queue, part in source.split(count):
-                self.yard.submit(queue, now, part)
+                self.pool.submit(queue, now, part)
         self._hint(now, count)
         self._expect(source)
 
     def _announce(self, now: float, queue: EndlessQueue) -> None:
-        self.yard.open(queue)
+        self.pool.open(queue)
         self._hint(now, self.plan.simulated_slots)
 
     def _withdraw(self, now: float, queue: EndlessQueue) -> None:
-        self.yard.close(queue)
+        self.pool.close(queue)
 
     def _hint(self, now: float, count: int) -> None:
-        """Idle workers wake up, as many as have slots for what has come."""
+        """Wake idle workers until they have slots for so many jobs."""
         idle = self.idle
         while idle and count > 0:
             worker = next(iter(idle))

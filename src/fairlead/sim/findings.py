@@ -1,23 +1,22 @@
-"""What a simulation found: shares, waits and costs, as data."""
+"""The results of a simulation: shares, waits and costs."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from heapq import heappop, heappush, heapreplace
 from typing import Any
 
 from fairlead.core.fairness.entitlement import jain
-from fairlead.sim.alone import alone_waits
 from fairlead.sim.engine import Engine
-from fairlead.sim.ledger import Ledger
-from fairlead.sim.meter import Meter
+from fairlead.sim.ledger import Ledger, Meter
 from fairlead.sim.scenario import PoolPlan, Scenario
 
-QUANTA = 20  # a share error is judged from so many job times on; below it is the grain of whole jobs
+QUANTA = 20  # a tenant's share error counts if it was entitled to this many average jobs
 DAY_HOURS = 24.0
 
 
 @dataclass(frozen=True, slots=True)
 class Waits:
-    """Seconds from ready to running, beside what they would be if the tenant had the pool for itself."""
+    """Seconds from ready to running, and what they would be if the tenant had the pool for itself."""
 
     p50: float
     p99: float
@@ -45,7 +44,7 @@ class TenantFinding:
 
     @property
     def error(self) -> float:
-        """The share error: how far delivered is from entitled, as a part of it."""
+        """The share error: the difference of delivered and entitled, as a part of entitled."""
         return abs(self.ratio - 1.0)
 
     def document(self) -> dict[str, Any]:
@@ -57,7 +56,7 @@ class TenantFinding:
 
 @dataclass(frozen=True, slots=True)
 class PoolFinding:
-    """What happened in one pool."""
+    """The results of one pool."""
 
     pool: str
     plan: PoolPlan
@@ -116,19 +115,19 @@ class PoolFinding:
 
 @dataclass(frozen=True, slots=True)
 class Findings:
-    """What a whole scenario found."""
+    """The results of a scenario."""
 
     scenario: Scenario
     pools: tuple[PoolFinding, ...]
 
     @property
     def jain(self) -> float:
-        """The least of the pools."""
+        """The lowest of the pools."""
         return min(pool.jain for pool in self.pools)
 
     @property
     def worst_share_error(self) -> float:
-        """The largest of the pools."""
+        """The highest of the pools."""
         return max(pool.worst_share_error for pool in self.pools)
 
     @property
@@ -138,7 +137,7 @@ class Findings:
         return None if None in costs else sum(cost for cost in costs if cost is not None)
 
     def document(self, most: int) -> dict[str, Any]:
-        """For JSON, with so many tenants a pool, the largest errors first."""
+        """For JSON, with so many tenants of each pool, the largest errors first."""
         return {
             "scenario": self.scenario.name,
             "seed": self.scenario.seed,
@@ -159,7 +158,7 @@ def simulate(scenario: Scenario) -> Findings:
 
 
 def listed(pool: PoolFinding, most: int) -> list[TenantFinding]:
-    """The tenants to show: those judged, the largest errors first, then the others by what they were entitled to."""
+    """The tenants to list: judged ones by error, then the others by entitlement, the largest first."""
     rest = sorted((tenant for tenant in pool.tenants if not tenant.judged), key=lambda one: -one.entitled)
     return [*pool.judged, *rest][:most]
 
@@ -167,6 +166,23 @@ def listed(pool: PoolFinding, most: int) -> list[TenantFinding]:
 def percentile(ordered: Sequence[float], percent: float) -> float:
     """A percentile of sorted values."""
     return ordered[min(len(ordered) - 1, int(len(ordered) * percent / 100))]
+
+
+def waits_without_others(ready: Iterable[float], durations: Iterable[float], slots: int) -> list[float]:
+    """The wait of each job if the tenant had all slots for itself, first come, first served."""
+    ends: list[float] = []
+    waits = []
+    for instant, duration in sorted(zip(ready, durations, strict=True), key=lambda job: job[0]):
+        while ends and ends[0] <= instant:
+            heappop(ends)
+        if len(ends) < slots:
+            waits.append(0.0)
+            heappush(ends, instant + duration)
+        else:
+            start = ends[0]
+            waits.append(start - instant)
+            heapreplace(ends, start + duration)
+    return waits
 
 
 def _pool(scenario: Scenario, pool: str) -> PoolFinding:
@@ -195,7 +211,7 @@ def _pool(scenario: Scenario, pool: str) -> PoolFinding:
 
 
 def _measured_waits(engine: Engine, number: int) -> list[float]:
-    """Of the jobs that became ready in the measured time; those still waiting have waited until its end."""
+    """Waits of the jobs that became ready in the measured time; waiting jobs count with their wait so far."""
     begin, meter = engine.ledger.begin, engine.ledger.meters[number]
     waits = [wait for ready, wait in zip(meter.ready, meter.waits, strict=True) if ready >= begin]
     for queue in engine.own_queues[number]:
@@ -220,5 +236,5 @@ def _tenant(engine: Engine, number: int, meter: Meter, waits: list[float]) -> Te
 
 def _waits(meter: Meter, waits: list[float], slots: int) -> Waits:
     ordered = sorted(waits)
-    alone = sorted(alone_waits(meter.ready, meter.durations, slots)) or [0.0]
+    alone = sorted(waits_without_others(meter.ready, meter.durations, slots)) or [0.0]
     return Waits(percentile(ordered, 50), percentile(ordered, 99), percentile(alone, 50), percentile(alone, 99))

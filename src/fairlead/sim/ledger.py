@@ -1,21 +1,64 @@
-"""Entitled against delivered: after each step, what every tenant should have had of it.
+"""Measures each tenant's slot-seconds and waits, and after each step what the tenant was entitled to.
 
-A tenant is entitled to its part of the slot-seconds that were delivered to all, given the work it had: what ran, and
-what still waits. So a tenant that got all it asked for has got what it was entitled to, and slots that nobody could use
-are nobody's loss; `busy` tells them.
+A tenant is entitled to its part of the slot-seconds delivered to all, given its work: running and waiting jobs. So a
+tenant that got all it asked for got its entitlement, and unused slots count for nobody; `busy` shows them.
 """
 
+from array import array
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from fairlead.core.fairness.entitlement import entitled
-from fairlead.sim.meter import Meter
-from fairlead.sim.yard import Queue
+from fairlead.core.fairness.tenancy import Tenant
+
+if TYPE_CHECKING:
+    from fairlead.sim.pool import Queue
+
+
+class Meter:
+    """The slot-seconds and the waits of a tenant.
+
+    With n running jobs, delivered slot-seconds are n * now plus a constant: a start subtracts its time from the
+    constant and an end adds its own, so that running jobs cost nothing.
+    """
+
+    __slots__ = ("constant", "durations", "ended", "ready", "running", "tenant", "waits")
+
+    def __init__(self, tenant: Tenant) -> None:
+        self.tenant = tenant
+        self.constant = 0.0
+        self.running = 0
+        self.ended = 0
+        self.ready = array("d")
+        self.durations = array("f")
+        self.waits = array("f")
+
+    def started(self, now: float) -> None:
+        """Count a job that starts."""
+        self.constant -= now
+        self.running += 1
+
+    def finished(self, now: float) -> None:
+        """Count a job that ended."""
+        self.constant += now
+        self.running -= 1
+        self.ended += 1
+
+    def waited(self, ready: float, now: float, duration: float) -> None:
+        """Record a job's wait, and what is needed to compute its wait if the tenant were alone."""
+        self.ready.append(ready)
+        self.waits.append(now - ready)
+        self.durations.append(duration)
+
+    def delivered(self, now: float) -> float:
+        """Slot-seconds up to now."""
+        return self.constant + self.running * now
 
 
 class Ledger:
-    """The accounts of a pool, step by step."""
+    """Delivered and entitled slot-seconds of a pool's tenants, step by step."""
 
-    def __init__(self, meters: Sequence[Meter], waiting: Mapping[int, Queue], slots: int, begin: float) -> None:
+    def __init__(self, meters: Sequence[Meter], waiting: "Mapping[int, Queue]", slots: int, begin: float) -> None:
         self.meters = meters
         self._queues = waiting
         self.slots = slots
@@ -30,7 +73,7 @@ class Ledger:
         self._before = [0.0] * len(meters)
 
     def step(self, now: float, _: object = None) -> None:
-        """Close a step; the first call opens the first one."""
+        """End a step; the first call begins the first one."""
         after = [meter.delivered(now) for meter in self.meters]
         if now > self.begin:
             self._close(now, [new - old for new, old in zip(after, self._before, strict=True)])
@@ -38,7 +81,7 @@ class Ledger:
 
     @property
     def busy(self) -> float:
-        """The part of all slot-seconds that was used."""
+        """The used part of all slot-seconds."""
         seconds = (self.ends[-1] - self.begin) if self.ends else 0.0
         return sum(self.delivered) / (self.slots * seconds) if seconds else 0.0
 

@@ -1,4 +1,4 @@
-"""The picture of a simulation: for each pool who used its slots, entitled against delivered, and waits."""
+"""Draws the results of a simulation: for each pool the used slots, delivered against entitled, and waits."""
 
 from collections.abc import Callable
 
@@ -17,7 +17,7 @@ MOST_DOTS = 500
 
 
 def draw(findings: Findings) -> str:
-    """The picture as SVG."""
+    """Draw the results as SVG."""
     canvas = Canvas(WIDTH, HEAD + ROW * len(findings.pools))
     canvas.text(LEFT - 40, 30, findings.scenario.name, 17, bold=True)
     summary = f"Jain {findings.jain:.4f}, worst share error {findings.worst_share_error:.1%}"
@@ -40,7 +40,7 @@ class Panel:
         canvas.text(left, top + 30, title, 12.5, bold=True)
 
     def scales(self, across: tuple[float, float], up: tuple[float, float], logarithmic: tuple[bool, bool]) -> None:
-        """Lay out both directions."""
+        """Compute both scales."""
         self.x = Scale(*across, self.left, self.right, logarithmic[0])
         self.y = Scale(*up, self.floor, self.top, logarithmic[1])
 
@@ -55,12 +55,12 @@ class Panel:
         self.canvas.line([(self.left, self.floor), (self.right, self.floor)], FAINT)
 
     def empty(self, reason: str) -> None:
-        """There is nothing to draw."""
+        """Write that there is no data."""
         self.canvas.text((self.left + self.right) / 2, (self.top + self.floor) / 2, reason, 11, FAINT, "middle")
 
 
 def _use(canvas: Canvas, pool: PoolFinding, left: float, top: float) -> None:
-    """Who used the slots, step by step, stacked."""
+    """Draw the used slots of each tenant over time, stacked."""
     ledger = pool.ledger
     panel = Panel(canvas, left, top, f"{pool.pool}: slots in use ({pool.busy:.0%} of {ledger.slots:,})")
     panel.scales((ledger.begin, ledger.ends[-1]), (0.0, float(ledger.slots)), (False, False))
@@ -78,7 +78,7 @@ def _use(canvas: Canvas, pool: PoolFinding, left: float, top: float) -> None:
 
 
 def _band(panel: Panel, pool: PoolFinding, below: list[float], got: list[float], colour: str) -> list[float]:
-    """One tenant's part of the slots on top of the others'; returns the new upper edge."""
+    """Draw one tenant's slots on top of the others'; returns the new upper edge."""
     begins = [pool.ledger.begin, *pool.ledger.ends]
     above, lower, upper = [], [], []
     for number, base in enumerate(below):
@@ -99,7 +99,7 @@ def _legend(canvas: Canvas, pool: PoolFinding, numbers: list[int], left: float, 
 
 
 def _shares(canvas: Canvas, pool: PoolFinding, left: float, top: float) -> None:
-    """Every tenant as a dot; the diagonal is what it is entitled to, and the band 5 % around it."""
+    """Draw each tenant as a dot, delivered over entitled, with a band of 5 % around the diagonal."""
     title = f"delivered against entitled slot-seconds, {len(pool.judged):,} tenants"
     panel = Panel(canvas, left, top, title)
     if not pool.judged:
@@ -119,7 +119,7 @@ def _shares(canvas: Canvas, pool: PoolFinding, left: float, top: float) -> None:
 
 
 def _waits(canvas: Canvas, pool: PoolFinding, left: float, top: float) -> None:
-    """The p99 wait of every tenant, in order, over what it would be alone."""
+    """Draw the p99 wait of each tenant, in order, and the p99 wait if it were alone."""
     panel = Panel(canvas, left, top, "p99 wait by tenant; grey: if it were alone")
     found = sorted((tenant.waits.p99, tenant.waits.alone_p99, tenant.tier) for tenant in pool.tenants if tenant.waits)
     if not found:
@@ -140,7 +140,7 @@ def _waits(canvas: Canvas, pool: PoolFinding, left: float, top: float) -> None:
 
 
 def _thinned(tenants: list[TenantFinding]) -> list[TenantFinding]:
-    """The largest errors, and every so many of the others."""
+    """Select the tenants with the largest errors, and a sample of the others."""
     return tenants[:100] + tenants[100 :: 1 + len(tenants) // MOST_DOTS]
 
 

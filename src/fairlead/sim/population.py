@@ -1,4 +1,4 @@
-"""The tenants of a pool, one by one: who submits how much of what."""
+"""The tenants of a pool, and how many jobs of which type and priority each submits."""
 
 from bisect import bisect
 from collections.abc import Iterator, Sequence
@@ -29,12 +29,12 @@ class Member(NamedTuple):
     streams: tuple[Stream, ...]
 
     def chooser(self) -> list[float]:
-        """The bounds between the streams, for a random number to fall between."""
+        """The cumulative parts of the streams; `pick` finds the stream of a random number."""
         return list(accumulate(stream.part for stream in self.streams))[:-1]
 
 
 def population(scenario: Scenario, pool: str) -> Iterator[Member]:
-    """Every tenant that has jobs for the pool, scaled as the pool is."""
+    """Every tenant that has jobs for the pool, with its load multiplied by the pool's scale."""
     scale = scenario.pools[pool].scale
     for plan in scenario.tenants:
         mix = _mix(scenario, plan)
@@ -51,7 +51,7 @@ def population(scenario: Scenario, pool: str) -> Iterator[Member]:
 
 
 def pick(bounds: Sequence[float], rng: Random) -> int:
-    """Which stream the next job belongs to."""
+    """Draw the index of a stream."""
     return bisect(bounds, rng.random()) if bounds else 0
 
 

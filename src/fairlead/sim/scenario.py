@@ -1,4 +1,4 @@
-"""A scenario: pools, job types and tenants, read from a TOML file and checked as a whole."""
+"""Scenarios: pools, job types and tenants, read from a TOML file and validated."""
 
 import tomllib
 from pathlib import Path
@@ -26,7 +26,7 @@ def _seconds(value: Any) -> float:
 
 
 def _rate(value: Any) -> float:
-    """Jobs a second, from a number or from words like 200/s and 2e9/day."""
+    """Parse a rate, like 200/s or 2e9/day, into jobs a second."""
     number, _, span = str(value).replace(" ", "").partition("/")
     if isinstance(value, bool) or (span or "s") not in SPANS:
         raise ValueError(f"{value!r} is not a rate; write it like 200/s, 30/min, 500/h or 2e9/day")
@@ -44,7 +44,7 @@ def _pool_name(value: str) -> str:
 
 
 def _skew(value: Any) -> Any:
-    """How much more the largest tenant of a group submits than the smallest: a number, or words like 100x."""
+    """Parse a skew, like 100x: how much more a group's largest tenant submits than its smallest."""
     return value.removesuffix("x") if isinstance(value, str) and value != "zipf" else value
 
 
@@ -63,13 +63,13 @@ PriorityName = Literal["critical", "high", "default", "low"]
 
 
 class Model(BaseModel):
-    """Unknown names are errors: a misspelt one would be ignored in silence."""
+    """Base of the plans; unknown names are errors."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
 class PoolPlan(Model):
-    """A pool of workers. `scale` simulates a part of its slots and of what is submitted to it."""
+    """A pool of workers; `scale` reduces its slots and its load alike."""
 
     slots: int = Field(ge=1, le=MOST_SLOTS)
     workers: int = Field(1, ge=1, le=1_000)
@@ -86,7 +86,7 @@ class PoolPlan(Model):
 
     @property
     def simulated_slots(self) -> int:
-        """The slots that are simulated."""
+        """The simulated slots."""
         return max(1, round(self.slots * self.scale))
 
     @model_validator(mode="after")
@@ -97,7 +97,7 @@ class PoolPlan(Model):
 
 
 class Duration(Model):
-    """How long runs take. Lognormal and exponential ones have a mean; `sigma` is the spread of the logarithm."""
+    """A distribution of run times; `sigma` is the standard deviation of the logarithm of lognormal ones."""
 
     kind: Literal["fixed", "exponential", "lognormal"] = "fixed"
     mean: Seconds = Field(ge=1e-6)
@@ -106,7 +106,7 @@ class Duration(Model):
 
 
 class TypePlan(Model):
-    """A job type: its pool, its part of a tenant's jobs, how long they take, and their priorities."""
+    """A job type: its pool, its part of a tenant's jobs, run times and priorities."""
 
     pool: str
     duration: Duration
@@ -119,7 +119,7 @@ class TypePlan(Model):
 
 
 class TenantPlan(Model):
-    """A tenant, or a group of `count` alike, which share `rate` and `jobs` by `skew`."""
+    """A tenant, or a group of `count` tenants that share `rate` and `jobs` by `skew`."""
 
     name: str = Field(min_length=1, max_length=100, pattern=r"^[^@\s][^\s]*$")
     count: int = Field(1, ge=1, le=MOST_TENANTS)
@@ -156,14 +156,14 @@ class TenantPlan(Model):
         return self
 
     def weights(self) -> list[float]:
-        """The weights that the tenants of the group have in turn; none means that of the tier."""
+        """The weights of the group's tenants, in turn; empty for the tier's weight."""
         if self.weight is None:
             return []
         return self.weight if isinstance(self.weight, list) else [self.weight]
 
 
 class Scenario(Model):
-    """All that is simulated."""
+    """A whole scenario."""
 
     name: str = "scenario"
     seed: int = 1
@@ -195,17 +195,17 @@ class Scenario(Model):
         return self
 
     def length_of(self, pool: str) -> float:
-        """For how long a pool is simulated."""
+        """The simulated time of a pool."""
         return self.pools[pool].length or self.length
 
     def warm_up_of(self, pool: str) -> float:
-        """How much of that, at its beginning, is not measured."""
+        """The part at the beginning that is not measured."""
         own = self.pools[pool].warm_up
         return self.warm_up if own is None else own
 
 
 def read_scenario(path: Path) -> Scenario:
-    """The scenario in a file; ConfigError names everything in it that does not fit."""
+    """Read a scenario file; ConfigError lists all errors."""
     try:
         values = tomllib.loads(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
@@ -214,7 +214,7 @@ def read_scenario(path: Path) -> Scenario:
 
 
 def make_scenario(values: dict[str, Any], source: str = "the scenario") -> Scenario:
-    """The scenario that plain values describe."""
+    """Build a scenario from plain values."""
     try:
         return Scenario(**values)
     except ValidationError as error:

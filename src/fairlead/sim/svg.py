@@ -1,4 +1,4 @@
-"""Drawing: shapes as SVG text, and scales with their ticks."""
+"""SVG shapes, and scales with ticks."""
 
 import math
 from collections.abc import Iterable, Sequence
@@ -29,7 +29,7 @@ class Canvas:
         anchor: str = "start",
         bold: bool = False,
     ) -> None:
-        """Words; the point is where their base line begins, or ends, or has its middle."""
+        """Text at a point; `anchor` says whether the text begins, ends or is centred there."""
         weight = " font-weight='600'" if bold else ""
         place = f"x='{x:.1f}' y='{y:.1f}' font-size='{size:g}' fill='{colour}' text-anchor='{anchor}'{weight}"
         self._shapes.append(f"<text {place} {FONT}>{escape(words)}</text>")
@@ -51,14 +51,14 @@ class Canvas:
         self._shapes.append(f"<circle {place} fill='{colour}' fill-opacity='{opacity:g}'/>")
 
     def document(self) -> str:
-        """The whole picture."""
+        """The SVG document."""
         size = f"width='{self._width:g}' height='{self._height:g}' viewBox='0 0 {self._width:g} {self._height:g}'"
         ground = f"<rect width='{self._width:g}' height='{self._height:g}' fill='white'/>"
         return "\n".join([f"<svg xmlns='http://www.w3.org/2000/svg' {size}>", ground, *self._shapes, "</svg>", ""])
 
 
 class Scale:
-    """From values to a place on paper."""
+    """Maps values to coordinates."""
 
     def __init__(self, low: float, high: float, start: float, end: float, logarithmic: bool = False) -> None:
         if high <= low:
@@ -75,7 +75,7 @@ class Scale:
         return self._start + part * (self._end - self._start)
 
     def ticks(self) -> list[float]:
-        """Round values, few enough to be read."""
+        """Round values for a few ticks."""
         if not self.logarithmic:
             return _round_steps(self.low, self.high)
         first, last = math.floor(math.log10(self.low)), math.ceil(math.log10(self.high))
@@ -85,7 +85,7 @@ class Scale:
 
 
 def spread(values: Sequence[float]) -> tuple[float, float]:
-    """Whole powers of ten around positive values."""
+    """A range of whole powers of ten that contains the positive values."""
     low, high = min(values), max(values)
     return 10.0 ** math.floor(math.log10(low)), 10.0 ** math.ceil(math.log10(high * 1.001))
 

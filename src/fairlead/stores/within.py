@@ -14,10 +14,10 @@ from typing import Any, NamedTuple, TypeVar
 from pydantic_core import to_json
 
 from fairlead.core.jobs.model import Enqueued, NewJob
-from fairlead.core.protection.backpressure import with_shed
+from fairlead.core.protection.backpressure import ALL, with_shed
 from fairlead.errors import ConfigError
 from fairlead.ports.database import Rows, Run, RunEach, Script, Settle, Statement
-from fairlead.ports.jobs import AdmissionCheck
+from fairlead.ports.jobs import AdmissionCheck, DepthBound
 from fairlead.records.backpressure import backlog_of
 from fairlead.records.controls import changed_of
 from fairlead.records.enqueue import enqueue_script
@@ -102,21 +102,20 @@ def _script(task: Task) -> Script[list[Enqueued]]:
     """Make sure of the database, ask whether the jobs may be submitted, make sure of the lanes, then enqueue."""
     if task.path is not None:
         _require_same_file((yield RunEach("main_file", [{}])), task.path)
-    kept = task.jobs if task.admission is None else (yield from _admit(task.admission, task.jobs))
+    kept, bounds = (task.jobs, ()) if task.admission is None else (yield from _admit(task.admission, task.jobs))
     if not kept:
         return with_shed(task.jobs, [], [])
     yield from ensure_lanes(job.lane for job in kept)
-    answers = yield from enqueue_script(kept)
+    answers = yield from enqueue_script(kept, bounds=bounds)
     return answers if len(kept) == len(task.jobs) else with_shed(task.jobs, kept, answers)
 
 
-def _admit(admission: AdmissionCheck, jobs: Sequence[NewJob]) -> Script[Sequence[NewJob]]:
+def _admit(admission: AdmissionCheck, jobs: Sequence[NewJob]) -> Script[tuple[Sequence[NewJob], Sequence[DepthBound]]]:
     """Read what the door has to know, where what it knows is old, and let it decide."""
-    is_stale = admission.is_stale()
-    if is_stale:
+    if admission.is_stale():
         admission.follow(changed_of((yield Run("read_controls", {"since": admission.version}))))
-    if (admission.lacks(jobs) or is_stale) and (tenants := admission.tenants()):
-        admission.sampled(backlog_of((yield RunEach("read_backlog", [{"tenant": tenant} for tenant in tenants]))))
+        if admission.wants_sample():
+            admission.sampled(backlog_of((yield RunEach("read_backlog", [{"tenant": ALL}]))))
     return admission.admit_here(jobs)
 
 
@@ -320,6 +319,8 @@ WRAPPERS: dict[str, Callable[[Any], Any]] = {
     "django.ConnectionProxy": _from_django,
     "django.DatabaseWrapper": _from_django,
     "django.BaseDatabaseWrapper": _from_django,
+    "django.CursorWrapper": lambda cursor: cursor.db,
+    "django.CursorDebugWrapper": lambda cursor: cursor.db,
 }
 
 ASYNC_WRAPPERS: dict[str, Callable[[Any], Awaitable[Any]]] = {

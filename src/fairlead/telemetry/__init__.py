@@ -1,1 +1,1 @@
-"""Typed events from the services, and what becomes of them."""
+"""Typed events, and log lines made of them. Metrics belong here, too; decisions do not."""

@@ -1,4 +1,4 @@
-"""What happens in the engine, as data; `Telemetry` hands each event to whoever listens."""
+"""The events of workers and services; `Telemetry` passes each to its listeners."""
 
 import logging
 from collections.abc import Callable
@@ -9,7 +9,7 @@ _log = logging.getLogger("fairlead")
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """Something that happened."""
+    """Base of all events."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +23,7 @@ class WorkerStarted(Event):
 
 @dataclass(frozen=True, slots=True)
 class WorkerStopped(Event):
-    """A worker has ended and given back what it held."""
+    """A worker has ended and released its claimed jobs."""
 
     worker: str
     released: int
@@ -42,7 +42,7 @@ class JobStarted(Event):
 
 @dataclass(frozen=True, slots=True)
 class JobEnded(Event):
-    """A run has ended and its consequence is decided; it is stored next."""
+    """A run has ended and its next state is decided; it is stored afterwards."""
 
     job: str
     type: str
@@ -56,7 +56,7 @@ class JobEnded(Event):
 
 @dataclass(frozen=True, slots=True)
 class CancelAsked(Event):
-    """A worker has heard that a job of its own is to be cancelled, and tells the handler."""
+    """A worker passes a request to cancel to the handler of a running job."""
 
     job: str
     type: str
@@ -68,7 +68,7 @@ class CancelAsked(Event):
 
 @dataclass(frozen=True, slots=True)
 class ThreadLost(Event):
-    """A handler cannot be stopped and goes on although its job was settled; `lost` of them take up slots now."""
+    """A handler could not be stopped and runs on after its job was settled; `lost` such handlers occupy slots."""
 
     job: str
     type: str
@@ -78,7 +78,7 @@ class ThreadLost(Event):
 
 @dataclass(frozen=True, slots=True)
 class WorkerWorn(Event):
-    """Too many slots of a worker are taken by lost handlers: it drains and is replaced."""
+    """Lost handlers occupy too many slots of a worker: it drains and is replaced."""
 
     worker: str
     lost: int
@@ -102,7 +102,7 @@ class LeaseEnded(Event):
 
 @dataclass(frozen=True, slots=True)
 class JobsRecovered(Event):
-    """Jobs of lost workers were given a new chance, or ended."""
+    """Jobs of lost workers were made ready again, or dead."""
 
     count: int
     dead: int
@@ -110,14 +110,14 @@ class JobsRecovered(Event):
 
 @dataclass(frozen=True, slots=True)
 class StraysReturned(Event):
-    """Jobs that the store had given to this worker in an answer that never arrived went back to their lanes."""
+    """Jobs of a claim whose answer was lost were released."""
 
     count: int
 
 
 @dataclass(frozen=True, slots=True)
 class ScheduleFired(Event):
-    """A fire of a recurring schedule made its job, `late` seconds after its time."""
+    """A recurring schedule created a job, `late` seconds after its fire time."""
 
     schedule: str
     type: str
@@ -129,7 +129,7 @@ class ScheduleFired(Event):
 
 @dataclass(frozen=True, slots=True)
 class ScheduleSkipped(Event):
-    """A fire made no job, since one of an earlier fire has not ended and the overlap policy forbids a second."""
+    """A fire created no job, because the job of an earlier fire has not ended (overlap policy)."""
 
     schedule: str
     fire_at: float
@@ -138,7 +138,7 @@ class ScheduleSkipped(Event):
 
 @dataclass(frozen=True, slots=True)
 class ScheduleMissed(Event):
-    """Fires were not made in time and are not caught up; the last of them was due at `fire_at`."""
+    """Fires were missed and are not caught up; the last of them was due at `fire_at`."""
 
     schedule: str
     fire_at: float
@@ -148,7 +148,7 @@ class ScheduleMissed(Event):
 
 @dataclass(frozen=True, slots=True)
 class SchedulesDeclared(Event):
-    """The schedules of an app's code were brought into the store."""
+    """The schedules that an app's code declares were written to the store."""
 
     app: str
     written: int
@@ -157,7 +157,7 @@ class SchedulesDeclared(Event):
 
 @dataclass(frozen=True, slots=True)
 class LateExecution(Event):
-    """A job would have started after its not_after, and was expired instead."""
+    """A job expired, because it did not start before its not_after."""
 
     job: str
     type: str
@@ -167,14 +167,14 @@ class LateExecution(Event):
 
 @dataclass(frozen=True, slots=True)
 class PromoterBehind(Event):
-    """Due jobs wait to become ready: the rates hold them back, or nobody promoted for a while."""
+    """Due jobs wait for promotion: the rates hold them back, or no process promoted for a while."""
 
     oldest_due_unpromoted_age: float
 
 
 @dataclass(frozen=True, slots=True)
 class PromoterCaughtUp(Event):
-    """Due jobs become ready in time again."""
+    """Due jobs are promoted in time again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,7 +210,7 @@ class StoreBack(Event):
 
 @dataclass(frozen=True, slots=True)
 class TypeMoved(Event):
-    """The future jobs of a type go to another pool, because of what its jobs took."""
+    """Future jobs of a type go to another pool, because of the type's run times."""
 
     type: str
     declared: str
@@ -221,7 +221,7 @@ class TypeMoved(Event):
 
 @dataclass(frozen=True, slots=True)
 class ServiceFailed(Event):
-    """A background service met an error that is not the store's; it will be run again."""
+    """A background service failed with an error that is not the store's; it will be run again."""
 
     service: str
     reason: str
@@ -238,7 +238,7 @@ class ProcessEnded(Event):
 
 @dataclass(frozen=True, slots=True)
 class BreakerOpened(Event):
-    """Too much has failed: nothing that goes through this breaker starts for `cooldown` seconds, then a few do.
+    """A breaker opened: its jobs do not start for `cooldown` seconds; then a few do, as probes.
 
     `since` is an instant of the store's clock.
     """
@@ -252,7 +252,7 @@ class BreakerOpened(Event):
 
 @dataclass(frozen=True, slots=True)
 class BreakerHalfOpen(Event):
-    """The cool-down is over: so many probes may start."""
+    """A breaker's cool-down is over; `probes` jobs may start."""
 
     breaker: str
     probes: int
@@ -261,7 +261,7 @@ class BreakerHalfOpen(Event):
 
 @dataclass(frozen=True, slots=True)
 class BreakerRamping(Event):
-    """The probes went well: more and more may start, over so many seconds."""
+    """A breaker's probes succeeded; more and more jobs may start during `ramp` seconds."""
 
     breaker: str
     ramp: float
@@ -270,14 +270,14 @@ class BreakerRamping(Event):
 
 @dataclass(frozen=True, slots=True)
 class BreakerClosed(Event):
-    """All is well again."""
+    """A breaker closed."""
 
     breaker: str
 
 
 @dataclass(frozen=True, slots=True)
 class TypeQuarantined(Event):
-    """A type has failed for so long that its jobs get few attempts, or none, until somebody releases it."""
+    """A type was quarantined: its jobs get few attempts, or do not start, until an operator releases it."""
 
     type: str
     why: str
@@ -286,7 +286,7 @@ class TypeQuarantined(Event):
 
 @dataclass(frozen=True, slots=True)
 class AlertRaised(Event):
-    """Something is wrong that somebody should know of; `about` is the pool, type, breaker or pause, if it is one's."""
+    """A problem of the system began; `about` names the pool, type, breaker or pause that it concerns."""
 
     code: str
     about: str | None
@@ -297,7 +297,7 @@ class AlertRaised(Event):
 
 @dataclass(frozen=True, slots=True)
 class AlertCleared(Event):
-    """What an alert told of is over."""
+    """The problem of an alert is over."""
 
     code: str
     about: str | None
@@ -305,7 +305,7 @@ class AlertCleared(Event):
 
 @dataclass(frozen=True, slots=True)
 class RetriesDelayed(Event):
-    """A tenant has used up its retry budget: `delayed` retries wait for longer, the last of them `longest` seconds."""
+    """A tenant has used up its retry budget: `delayed` retries wait longer, up to `longest` seconds."""
 
     tenant: str
     delayed: int
@@ -316,7 +316,7 @@ class RetriesDelayed(Event):
 
 @dataclass(frozen=True, slots=True)
 class RetriesRefused(Event):
-    """A tenant has used up its retry budget: `refused` jobs are dead letters before their attempts were used up."""
+    """A tenant has used up its retry budget: `refused` jobs became dead letters with attempts left."""
 
     tenant: str
     refused: int
@@ -325,7 +325,7 @@ class RetriesRefused(Event):
 
 
 class Telemetry:
-    """Hands events to listeners; falsy while nobody wants those of single jobs, so that none needs to be built."""
+    """Passes events to listeners; falsy while no listener wants events of single jobs, so that these are not built."""
 
     def __init__(self) -> None:
         self._listeners: list[Callable[[Event], None]] = []
@@ -336,12 +336,12 @@ class Telemetry:
         return self._jobs_wanted
 
     def listen(self, listener: Callable[[Event], None], jobs: bool = True) -> None:
-        """Hand every further event to this listener; `jobs` asks for those of single jobs too."""
+        """Pass every further event to this listener; `jobs` includes the events of single jobs."""
         self._listeners.append(listener)
         self._jobs_wanted = self._jobs_wanted or jobs
 
     def emit(self, event: Event) -> None:
-        """Tell everyone. A listener that fails, as a log on a full disk does, is nobody else's concern."""
+        """Pass an event to all listeners; a listener's error is logged once and affects nobody else."""
         for listener in self._listeners:
             try:
                 listener(event)
@@ -349,7 +349,7 @@ class Telemetry:
                 self._say_so(listener, error)
 
     def _say_so(self, listener: Callable[[Event], None], error: Exception) -> None:
-        """Once for each listener and kind of error, by the standard library, which raises nothing itself."""
+        """Log a listener's error once for each listener and type of error."""
         failure = (id(listener), type(error))
         if failure not in self._failures:
             self._failures.add(failure)

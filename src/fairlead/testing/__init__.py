@@ -1,4 +1,4 @@
-"""For tests of programs that use Fairlead: a clock that the test moves, and all due work done in one call."""
+"""Helpers for tests of programs that use Fairlead: a manual clock, and `drain`, which runs all due jobs."""
 
 from fairlead.testing.clock import ManualClock
 from fairlead.testing.drain import drain

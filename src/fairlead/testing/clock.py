@@ -1,4 +1,4 @@
-"""A clock that stands still until a test moves it."""
+"""A manual clock for tests."""
 
 import time
 
@@ -13,9 +13,9 @@ class ManualClock:
         self._now = float(int(time.time())) if start is None else start
 
     def __call__(self) -> float:
-        """The instant it stands at."""
+        """The current time of the clock, in seconds since 1970."""
         return self._now
 
     def advance(self, duration: Duration) -> None:
-        """Let so much time pass: seconds, a text like "10m", or a timedelta."""
+        """Move the clock forward: seconds, a text like "10m", or a timedelta."""
         self._now += seconds(duration)

@@ -10,7 +10,6 @@ import contextlib
 import time
 import uuid
 from collections.abc import AsyncIterator
-from concurrent.futures import ThreadPoolExecutor
 
 from fairlead.app import App
 from fairlead.core.jobs.model import Claim, Settlement
@@ -23,11 +22,10 @@ from fairlead.worker.breakers import Breakers
 from fairlead.worker.claimer import Claimer
 from fairlead.worker.controls import ControlView
 from fairlead.worker.health import Health
-from fairlead.worker.lost import LostRuns
 from fairlead.worker.runner import Runner
 from fairlead.worker.settler import Settler
 from fairlead.worker.slots import Slots
-from fairlead.worker.terms import Terms
+from fairlead.worker.threads import HandlerThreads
 from fairlead.worker.tools import RunTools
 
 BATCH = 100
@@ -39,16 +37,13 @@ async def drain(app: App, pools: tuple[str, ...] | None = None, most: int = 10_0
     store = await app.store()
     wanted = frozenset(pools) if pools else frozenset(spec.pool for spec in app.registry.values())
     await _declare(app, store)
-    async with _bench(app, store) as bench:
+    async with _bench(app, store, wanted) as bench:
         await bench.health.begin()
-        claimer = Claimer(
-            store, str(uuid.uuid4()), wanted, app.registry, controls=bench.controls, breakers=bench.breakers
-        )
         ran = 0
         while ran < most:
             await _make_ready(app, store)
-            claimer.hint()
-            claims = await claimer.take(BATCH)
+            bench.claimer.hint()
+            claims = await bench.claimer.take(BATCH)
             if not claims:
                 break
             await bench.run(claims)
@@ -57,23 +52,19 @@ async def drain(app: App, pools: tuple[str, ...] | None = None, most: int = 10_0
 
 
 class Bench:
-    """Slots, a settler and a sense of health, as a worker has them."""
+    """The claimer, the slots and the settler of a worker."""
 
-    def __init__(self, app: App, store: Store, threads: ThreadPoolExecutor) -> None:
-        lost = LostRuns(app.telemetry)
-        self._freed = asyncio.Event()
+    def __init__(self, app: App, store: Store, pools: frozenset[str], threads: HandlerThreads) -> None:
         tools = RunTools(store, app.settings.result_limit)
+        controls = ControlView(store)
+        breakers = Breakers(store, controls, app.telemetry)
         self.settler = Settler(store, app.telemetry, _ignore, tools.progress)
-        runner = Runner(threads, app.settings.result_limit, lost, tools)
-        self.controls = ControlView(store)
-        self.breakers = Breakers(store, self.controls, app.telemetry)
-        self.health = Health(app.registry, store, self.controls, self.breakers, app.telemetry, self._freed.set)
-        terms = Terms(self.controls.known)
-        self.controls.watchers.append(terms.follow)
+        self.health = Health(app.registry, store, controls, breakers, app.telemetry, asyncio.Event())
+        self.claimer = Claimer(store, str(uuid.uuid4()), pools, app.registry, controls=controls, breakers=breakers)
+        runner = Runner(threads, app.settings.result_limit, tools)
         self._slots = Slots(
-            BATCH, app.registry, runner, lost, self.settler, self.health, app.telemetry,
-            lambda ended: self._freed.set(), terms=terms,
-        )  # fmt: skip
+            BATCH, app.registry, runner, self.settler, self.health, self.claimer.usage, controls, app.telemetry
+        )
 
     async def run(self, claims: list[Claim]) -> None:
         """Run these jobs to their end, timeouts included, and settle them."""
@@ -81,24 +72,24 @@ class Bench:
         while self._slots.taken:
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(TICK):
-                    await self._freed.wait()
-            self._freed.clear()
+                    await self._slots.freed.wait()
+            self._slots.freed.clear()
             self._slots.stop_overdue(time.monotonic())
-        await self.settler.flushed()
+        await self._slots.settled()
         await self.health.flush()
 
 
 @contextlib.asynccontextmanager
-async def _bench(app: App, store: Store) -> AsyncIterator[Bench]:
-    threads = ThreadPoolExecutor(BATCH, thread_name_prefix="fairlead-drain")
-    bench = Bench(app, store, threads)
+async def _bench(app: App, store: Store, pools: frozenset[str]) -> AsyncIterator[Bench]:
+    threads = HandlerThreads(BATCH)
+    bench = Bench(app, store, pools, threads)
     settling = asyncio.create_task(bench.settler.run(), name="fairlead-drain")
     try:
         yield bench
     finally:
         settling.cancel()
         await asyncio.gather(settling, return_exceptions=True)
-        threads.shutdown(wait=False, cancel_futures=True)
+        threads.stop()
 
 
 async def _declare(app: App, store: Store) -> None:

@@ -1,22 +1,18 @@
 """Keeps what this worker used in step with what the store and other workers know of it.
 
-Three rhythms, none of them in the way of a claim. Every quarter of a second what ran is settled against what was
-charged, in memory; and sooner when runs end of which nobody knew how long they take, since until then their tenant has
-paid for a careful guess and its next job waits for its turn. Every half second charges are exchanged through the store,
-and at once when long jobs were begun, since other workers should know before they choose. Every few seconds what was
-delivered goes to the ledger. None of them begins at once, so that nobody is told of guesses about the first jobs, which
-are put right within moments. The last two wait longer where they cost more than a hundredth of the time, as with
-thousands of tenants. The first does not: it costs more the more jobs have ended, so waiting would spare nothing, and
-what has ended would pile up.
+Every quarter of a second the charges are corrected by what the runs really took, in memory; and sooner when runs end
+of which nobody knew how long they take, since until then their tenant has paid for a careful guess and its next job
+waits for its turn. Every half second charges are exchanged through the store, and at once when long jobs were begun,
+since other workers should know before they choose. Every few seconds what was delivered goes to the ledger. The last
+two are repeated less often where they cost more than a hundredth of the time, as with thousands of tenants.
 
 When the store is away, charges wait: what may have arrived is sent again as it was, so that it counts once. When the
 worker crashes, those of the last half second are forgotten.
 """
 
 import asyncio
-import contextlib
 import time
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Callable, Iterable
 from uuid import uuid4
 
 from fairlead.core.fairness.ledger import Delivery
@@ -27,15 +23,14 @@ from fairlead.core.fairness.usage import SlotUsage
 from fairlead.core.flush import Flush
 from fairlead.core.insight.wait_times import WaitCount
 from fairlead.core.jobs.model import Lane
-from fairlead.errors import StoreError
 from fairlead.records.store import Store
+from fairlead.worker.periodic import Periodic
 
 SETTLE_EVERY = 0.25
 EXCHANGE_EVERY = 0.5
 RECORD_EVERY = 5.0
 AT_MOST_EVERY = 0.05
 THRIFT = 100  # times what something cost, it waits before it is done again
-HASTE = 10  # and as often where there is a hurry
 OVERLAP = 2.0  # seconds; a charge may become visible so long after its instant
 LEARN_FROM = 24 * 3600.0
 
@@ -49,14 +44,15 @@ class Accounts:
         self,
         store: Store,
         queue: FairQueue,
-        tally: SlotUsage,
+        usage: SlotUsage,
         pools: frozenset[str],
         running: Callable[[], Iterable[tuple[Lane, float]]],
         is_reserved: bool = False,
+        long_jobs: asyncio.Event | None = None,
     ) -> None:
         self._store = store
         self._queue = queue
-        self._tally = tally
+        self._usage = usage
         self._pools = pools
         self._running = running
         self._is_reserved = is_reserved
@@ -67,42 +63,40 @@ class Accounts:
         self._records = Flush(str(uuid4()), 1)
         self._heard = 0.0
         self._balances: set[Balance] = set()  # that were heard last time
-        self._hurry = asyncio.Event()
-        self._guess_over = asyncio.Event()
+        self._has_learned = False
+        self._settled_at = time.monotonic()
+        self.repeated = (
+            Periodic(self._keep_in_step, EXCHANGE_EVERY, AT_MOST_EVERY, THRIFT, long_jobs),
+            Periodic(self._record, RECORD_EVERY, AT_MOST_EVERY, THRIFT),
+        )
 
-    def ended(self) -> None:
-        """Runs have ended."""
-        if self._tally.guessed:
-            self._guess_over.set()
-
-    def hurry(self) -> None:
-        """Long jobs were begun: let the other workers know at once."""
-        self._hurry.set()
-
-    async def run(self) -> None:
-        """Keep in step until cancelled."""
-        await _attempt(self._learn)
-        async with asyncio.TaskGroup() as group:
-            group.create_task(_repeat(self._settle, SETTLE_EVERY, 0, self._guess_over), name="fairlead-settle-shares")
-            group.create_task(
-                _repeat(self._exchange, EXCHANGE_EVERY, THRIFT, self._hurry), name="fairlead-exchange-shares"
-            )
-            group.create_task(_repeat(self._record, RECORD_EVERY, THRIFT), name="fairlead-record-usage")
+    def settle_if_due(self, now: float) -> None:
+        """Settle now and then, and at once where runs have ended of which nobody knew how long they take."""
+        if now >= self._settled_at + SETTLE_EVERY or self._usage.knows_more:
+            self._settle(now)
 
     async def flush(self) -> None:
         """Bring everything to the store, at the end."""
-        await self._settle()
+        self._settle(time.monotonic())
         await self._exchange()
         await self._record()
+
+    async def _keep_in_step(self) -> None:
+        if self._has_learned:
+            await self._exchange()
+        else:
+            await self._learn()
+            self._has_learned = True
 
     async def _learn(self) -> None:
         """Begin with what others have measured, and where they are."""
         for count in await self._store.shares.run_times(LEARN_FROM):
-            self._tally.estimates.learn(count.type, count.runs, count.seconds)
+            self._usage.estimates.learn(count.type, count.runs, count.seconds)
         await self._exchange(always=True)
 
-    async def _settle(self) -> None:
-        usages = self._tally.settle(self._running())
+    def _settle(self, now: float) -> None:
+        self._settled_at = now
+        usages = self._usage.settle(self._running())
         self._queue.correct_all((usage.lane, usage.charge, usage.unearned) for usage in usages)
         for usage in usages:
             if usage.delivered > 0:
@@ -140,30 +134,7 @@ class Accounts:
     def _take_usage(self) -> Usage:
         delivered, self._delivered = self._delivered, {}
         deliveries = [self._delivery(*item) for item in delivered.items()]
-        return deliveries, self._tally.take_runs(), self._tally.waits.take()
+        return deliveries, self._usage.take_runs(), self._usage.waits.take()
 
     def _delivery(self, key: tuple[str, str], amount: float) -> Delivery:
         return Delivery(*key, 0.0, amount) if self._is_reserved else Delivery(*key, amount)
-
-
-async def _repeat(
-    act: Callable[[], Awaitable[None]], every: float, thrift: int, hurry: asyncio.Event | None = None
-) -> None:
-    """Do it again and again; what takes long is done less often, and one who is in a hurry waits but a moment."""
-    hurry, took = hurry or asyncio.Event(), 0.0
-    while True:
-        least, pause = max(AT_MOST_EVERY, HASTE * took), max(every, thrift * took)
-        await asyncio.sleep(least)
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(pause - least):
-                await hurry.wait()
-        hurry.clear()
-        began = time.monotonic()
-        await _attempt(act)
-        took = time.monotonic() - began
-
-
-async def _attempt(act: Callable[[], Awaitable[None]]) -> None:
-    """Do it, unless the store is away."""
-    with contextlib.suppress(StoreError):
-        await act()

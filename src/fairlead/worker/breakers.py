@@ -4,7 +4,8 @@ Every change is a compare-and-swap on the breaker's control, so all workers toge
 opens, half-opens or closes a breaker says so; the others learn of it with their controls.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from fairlead.core.durations import seconds
@@ -19,8 +20,11 @@ from fairlead.core.protection.breaker import (
     is_over,
     is_shut,
     permit,
+    why_open,
 )
 from fairlead.core.protection.controls import ABSENT, Change, Control
+from fairlead.core.protection.run_counts import DEPENDENCY, TYPE, Sums
+from fairlead.handlers.spec import Registry
 from fairlead.ports.jobs import CONTROLS_HINT
 from fairlead.records.store import Store
 from fairlead.telemetry.events import (
@@ -32,8 +36,10 @@ from fairlead.telemetry.events import (
     Telemetry,
 )
 from fairlead.worker.controls import ControlView
+from fairlead.worker.run_counts import RunCounts
 
 TRIES = 5
+LONGEST_TRIPPING = 1.0  # seconds that a breaker which seems about to open keeps jobs back
 
 
 class Mark(NamedTuple):
@@ -169,6 +175,61 @@ class Breakers:
         left = _sum(self._verdicts.pop(mark), verdict, int.__sub__)
         if any(left):
             self._verdicts[mark] = left
+
+
+class TrippingBreakers:
+    """Breakers that are about to open: what goes through them is not claimed until the counts of all workers decide.
+
+    A breaker opens by the counts of all workers, which takes them about half a second. A type that fails at once, every
+    time, could meanwhile take thousands of runs from the others. So a worker whose own runs mostly fail waits for that
+    decision, for a second at most.
+    """
+
+    def __init__(self, registry: Registry, counts: RunCounts) -> None:
+        self._registry = registry
+        self._counts = counts
+        self._since: dict[str, float] = {}
+        self.changes = 0  # rises with each breaker that comes or goes
+
+    def consider(self, name: str) -> bool:
+        """Add a breaker, whose last run failed, if most of its runs did; looks at every so many failures."""
+        policy, bad = self._registry.breaker_of(name), self._counts.bad[name]
+        if bad % policy.minimum or name in self._since:
+            return False
+        if why_open(policy, Sums(self._good(name), bad)) is None:
+            return False
+        self._since[name] = time.monotonic()
+        self.changes += 1
+        return True
+
+    def overdue(self) -> set[str]:
+        """The breakers that have waited for a decision long enough."""
+        now = time.monotonic()
+        return {name for name, since in self._since.items() if now - since >= LONGEST_TRIPPING}
+
+    def remove(self, names: Iterable[str]) -> None:
+        """It was decided about these breakers."""
+        known = self._since.keys() & names
+        for name in known:
+            del self._since[name]
+        self.changes += len(known)
+
+    def hold(self, breakers: Iterable[str]) -> bool:
+        """Whether runs that go through these breakers have to wait."""
+        return any(name in self._since for name in breakers)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._since)
+
+    def __len__(self) -> int:
+        return len(self._since)
+
+    def _good(self, name: str) -> int:
+        scope, _, own = name.partition(":")
+        if scope == TYPE:
+            return self._counts.succeeded({own})
+        assert scope == DEPENDENCY, name
+        return self._counts.succeeded({type_ for type_, spec in self._registry.items() if own in spec.needs})
 
 
 def _mark(name: str, item: BreakerState) -> Mark:

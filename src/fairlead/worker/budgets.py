@@ -13,16 +13,16 @@ from fairlead.core.protection.run_counts import BUCKETS, TENANT, Count, Sums, su
 from fairlead.core.stored import restored
 from fairlead.telemetry.events import RetriesDelayed, RetriesRefused, Telemetry
 from fairlead.worker.controls import ControlView
-from fairlead.worker.tally import Tally
+from fairlead.worker.run_counts import RunCounts
 
 
 class Budgets:
     """The budgets of the tenants whose runs have failed lately."""
 
-    def __init__(self, usual: RetryBudget, view: ControlView, tally: Tally, telemetry: Telemetry) -> None:
+    def __init__(self, usual: RetryBudget, view: ControlView, counts: RunCounts, telemetry: Telemetry) -> None:
         self._usual = usual
         self._view = view
-        self._tally = tally
+        self._counts = counts
         self._telemetry = telemetry
         self._sums: dict[str, Sums] = {}
         self._delays: dict[str, list[float]] = {}
@@ -32,7 +32,7 @@ class Budgets:
     def adjustment(self, tenant: str, is_first: bool, blameless: bool) -> RetryAdjustment:
         """What becomes of the retry of a failed run: none, or a longer wait, which the blameless have at worst."""
         if is_first:
-            self._tally.first_attempts.add(tenant, 1)
+            self._counts.first_attempts.add(tenant, 1)
             self._add(tenant, Sums(1, 0))
         policy, sums = self._policy(tenant), self._sums.get(tenant, Sums())
         at_least = stretch(policy, sums)
@@ -43,7 +43,7 @@ class Budgets:
     def retried(self, tenant: str, adjustment: RetryAdjustment, settlement: Settlement) -> None:
         """Count a retry: now, or where it was delayed to."""
         ahead = settlement.delay if adjustment.at_least else 0.0
-        self._tally.retry(tenant, ahead, seconds(self._policy(tenant).window))
+        self._counts.retry(tenant, ahead, seconds(self._policy(tenant).window))
         self._add(tenant, Sums(0, 1))
         if adjustment.at_least:
             self._delays.setdefault(tenant, []).append(settlement.delay)
@@ -55,10 +55,10 @@ class Budgets:
     def counts(self, troubled: frozenset[str]) -> Iterator[Count]:
         """What there is to tell of tenants with retries."""
         known = {name.partition(":")[2] for name in troubled if name.startswith(f"{TENANT}:")}
-        for tenant in known | self._tally.retries.keys():
+        for tenant in known | self._counts.retries.keys():
             name, window = subject(TENANT, tenant), seconds(self._policy(tenant).window)
-            yield Count(name, self._tally.first_attempts.take(tenant), 0, window)
-            for part, count in self._tally.retries.get(tenant, {}).items():
+            yield Count(name, self._counts.first_attempts.take(tenant), 0, window)
+            for part, count in self._counts.retries.get(tenant, {}).items():
                 yield Count(name, 0, count, window, part * window / BUCKETS)
 
     def learn(self, tenant: str, sums: Sums) -> None:

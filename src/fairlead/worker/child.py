@@ -11,13 +11,17 @@ import threading
 import time
 from typing import Any
 
-from fairlead.errors import LeaseLost
+from fairlead.errors import LeaseLost, StoreUnavailable
+from fairlead.records.store import Store
+from fairlead.telemetry.events import Telemetry
 from fairlead.worker.lease import LeaseClock, boot_time
 from fairlead.worker.service import STOP_GRACE, Worker
 from fairlead.worker.supervisor import EXIT_DISMISSED, EXIT_RECYCLE, SOCKET_VARIABLE
+from fairlead.worker.trouble import Trouble
 
 EXIT_LEASE_LOST = 70
 LOOK_EVERY = 0.5
+ALIVE_EVERY = 1.0
 
 
 class SupervisorLink:
@@ -44,6 +48,13 @@ class SupervisorLink:
         self._say({"worker": clock.worker_id, "deadline": clock.deadline, "lease": clock.lease})
         self._socket.setblocking(False)
         threading.Thread(target=self._listen, args=(clock,), name="fairlead-link", daemon=True).start()
+
+    async def say_alive(self) -> None:
+        """Tell the supervisor now and then that the event loop answers; a single byte is never sent in part."""
+        while True:
+            await asyncio.sleep(ALIVE_EVERY)
+            with contextlib.suppress(OSError):
+                self._socket.send(b"\n")
 
     def _say(self, message: dict[str, float | str]) -> None:
         with contextlib.suppress(OSError):  # one that is gone is noticed where it is listened to
@@ -94,9 +105,38 @@ class SupervisorLink:
             self._loop.call_soon_threadsafe(self._worker.stop, left)
 
 
+async def open_store(store: Store, telemetry: Telemetry) -> bool:
+    """Open the store, and wait for it while it is away; False if a signal or the supervisor's end came first."""
+    supervisor, stopped = os.getppid(), asyncio.Event()
+    loop, trouble = asyncio.get_running_loop(), Trouble(telemetry, "worker")
+    for number in (signal.SIGTERM, signal.SIGQUIT):
+        loop.add_signal_handler(number, stopped.set)
+    while not stopped.is_set() and os.getppid() == supervisor:
+        opening = asyncio.ensure_future(_try_to_open(store, trouble))
+        stopping = asyncio.ensure_future(stopped.wait())
+        await asyncio.wait([opening, stopping], return_when=asyncio.FIRST_COMPLETED)
+        stopping.cancel()
+        if opening.done() and opening.result():
+            return not stopped.is_set()
+        opening.cancel()
+        await asyncio.gather(opening, stopping, return_exceptions=True)
+    return False
+
+
+async def _try_to_open(store: Store, trouble: Trouble) -> bool:
+    try:
+        await store.open()
+    except StoreUnavailable as error:
+        await trouble.pause(error)
+        return False
+    trouble.over()
+    return True
+
+
 async def run_child(worker: Worker, link: SupervisorLink) -> int:
     """Run the worker until it is told to stop; returns the exit code."""
     link.attach(worker)
+    alive = asyncio.create_task(link.say_alive(), name="fairlead-alive")
     loop = asyncio.get_running_loop()
     loop.add_signal_handler(signal.SIGTERM, worker.stop)
     loop.add_signal_handler(signal.SIGQUIT, worker.stop, 0.0)
@@ -105,6 +145,8 @@ async def run_child(worker: Worker, link: SupervisorLink) -> int:
         await worker.run()
     except LeaseLost:
         return EXIT_LEASE_LOST
+    finally:
+        alive.cancel()
     if worker.is_dismissed:
         return EXIT_DISMISSED
     return EXIT_RECYCLE if worker.is_worn else 0

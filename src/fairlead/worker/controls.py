@@ -1,13 +1,11 @@
 """The controls as one worker knows them, and the store's clock between two looks at it."""
 
-import asyncio
-import contextlib
 import time
 from collections.abc import Callable
 
 from fairlead.core.protection.controls import Controls
-from fairlead.errors import StoreError
 from fairlead.records.store import Store
+from fairlead.worker.periodic import Periodic
 
 EVERY = 15.0  # seconds; whoever changes something gives a hint, which may get lost
 
@@ -20,28 +18,22 @@ class ControlView:
         self.known = Controls()
         self.watchers: list[Callable[[frozenset[str]], None]] = []  # are told which kinds have changed
         self._read_at = 0.0
-        self._ahead = time.time() - time.monotonic()
-        self._hinted = asyncio.Event()
+        self.ahead = time.time() - time.monotonic()  # the store's clock, of this process's monotonic clock
+        self.repeated = Periodic(self._follow, EVERY)
 
     @property
     def now(self) -> float:
         """The store's now, as far as it is known."""
-        return time.monotonic() + self._ahead
+        return time.monotonic() + self.ahead
 
     def distrust(self) -> None:
         """Controls have changed: look again, however fresh they are."""
         self._read_at = 0.0
-        self._hinted.set()
+        self.repeated.hint()
 
-    async def run(self) -> None:
-        """Follow at a hint and now and then, also while nothing waits or no slot is free, until cancelled."""
-        while True:
-            with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(EVERY):
-                    await self._hinted.wait()
-            self._hinted.clear()
-            with contextlib.suppress(StoreError):
-                await self.refresh(EVERY / 2)
+    async def _follow(self) -> None:
+        """Look also while nothing waits and no slot is free."""
+        await self.refresh(EVERY / 2)
 
     async def refresh(self, fresh: float = 0.0) -> None:
         """Read what has changed, unless that was done within so many seconds."""
@@ -54,7 +46,7 @@ class ControlView:
         except BaseException:
             self._read_at = 0.0
             raise
-        self._ahead = changed.now - time.monotonic()
+        self.ahead = changed.now - time.monotonic()
         kinds = self.known.follow(changed.controls)
         if kinds:
             for watcher in self.watchers:

@@ -7,17 +7,15 @@ The store answers with the sums of all workers; core decides what follows, and o
 """
 
 import asyncio
-import contextlib
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from operator import itemgetter
+from collections.abc import Iterator
 from uuid import uuid4
 
 from fairlead.core.durations import seconds
 from fairlead.core.flush import Flush
 from fairlead.core.jobs.failure import FailureClass, RetryDenial
-from fairlead.core.jobs.model import Claim, Ending, Lane, Outcome, Settlement
+from fairlead.core.jobs.model import Claim, Ending, Outcome, Settlement
 from fairlead.core.jobs.settle import RetryAdjustment
 from fairlead.core.jobs.states import State
 from fairlead.core.protection import quarantine
@@ -35,24 +33,20 @@ from fairlead.core.protection.run_counts import (
     blamed,
     subject,
 )
-from fairlead.errors import StoreError
 from fairlead.handlers.spec import Registry
 from fairlead.ports.jobs import CONTROLS_HINT, HEALTH_HINT
 from fairlead.records.store import Store
 from fairlead.telemetry.events import Telemetry, TypeQuarantined
-from fairlead.worker.breakers import Breakers
+from fairlead.worker.breakers import Breakers, TrippingBreakers
 from fairlead.worker.budgets import Budgets
 from fairlead.worker.controls import ControlView
-from fairlead.worker.suspects import Suspects
-from fairlead.worker.tally import GENERATION, Tally
-from fairlead.worker.trouble import Trouble
+from fairlead.worker.periodic import Periodic
+from fairlead.worker.run_counts import GENERATION, RunCounts
 
-ATTEMPT_OF = itemgetter(Claim._fields.index("attempt"))
 EVERY = 0.5
 SOONEST = 0.1
 SURVEY = 2.0
 SETTLED = 0.5  # what has begun to fail is judged when all workers had time to add what they know
-SUCCEEDED = Ending.SUCCEEDED
 FAILURES = (Ending.FAILED, Ending.TIMED_OUT)
 EXCUSED = RetryAdjustment(excused=True)
 QUARANTINED = RetryAdjustment(denied_by=RetryDenial.QUARANTINE, why="its type is in quarantine")
@@ -70,21 +64,21 @@ class Health:
         view: ControlView,
         breakers: Breakers,
         telemetry: Telemetry,
-        nudge: Callable[[], None],
+        news: asyncio.Event,
     ) -> None:
         self._registry = registry
         self._store = store
         self._view = view
         self._breakers = breakers
         self._telemetry = telemetry
-        self._nudge = nudge
-        self._tally = Tally()
-        self.suspects = Suspects(registry, self._tally)
+        self._news = news  # is set where a breaker may let more runs through
+        self._counts = RunCounts()
+        self.tripping = TrippingBreakers(registry, self._counts)
         self._unsent: list[Count] = []
         self._counting = Flush(str(uuid4()), 1)
         self._troubled: frozenset[str] = frozenset()
-        self._budgets = Budgets(registry.budget, view, self._tally, telemetry)
-        self._urgent = asyncio.Event()
+        self._budgets = Budgets(registry.budget, view, self._counts, telemetry)
+        self.repeated = Periodic(self._keep_up, EVERY, SOONEST)
         self._one_at_a_time = asyncio.Lock()
         self._surveyed_at = self._aged_at = time.monotonic()
 
@@ -98,31 +92,21 @@ class Health:
             if scope == TENANT:
                 self._budgets.learn(tenant, sums)
 
-    def ended(self, claim: Claim, outcome: Outcome) -> RetryAdjustment | None:
-        """Count the end of a run; for a failure, what its settlement has to consider."""
-        if outcome.ending is SUCCEEDED:
-            self.ended_well([claim], claim.lane)
-            return None
+    def succeeded(self, claim: Claim) -> None:
+        """Count a run that succeeded."""
+        lane = claim.lane
+        self._counts.good[lane.type, lane.tenant] += 1
+        if claim.attempt > 1:
+            self._counts.good_retries[lane.tenant] += 1
+        if self._breakers.permitted:
+            self._breakers.ended(claim, True)
+
+    def failed(self, claim: Claim, outcome: Outcome) -> RetryAdjustment | None:
+        """Count a run that ended in another way; for a failure, what its settlement has to consider."""
         lane = claim.lane
         names = blamed(outcome, lane.type, self._registry[lane.type].needs)
         self._breakers.ended(claim, False, names)
         return self._failed(claim, outcome, names) if outcome.ending in FAILURES else None
-
-    def ended_well(self, claims: Sequence[Claim], only: Lane | None) -> None:
-        """Count runs that succeeded; all are of the one lane, if it is given."""
-        good, good_retries = self._tally.good, self._tally.good_retries
-        if only is not None:
-            good[only.type, only.tenant] += len(claims)
-        else:
-            for claim in claims:
-                good[claim.lane.type, claim.lane.tenant] += 1
-        if max(map(ATTEMPT_OF, claims), default=1) > 1:
-            for claim in claims:
-                if claim.attempt > 1:
-                    good_retries[claim.lane.tenant] += 1
-        if self._breakers.permitted:
-            for claim in claims:
-                self._breakers.ended(claim, True)
 
     def decided(self, claim: Claim, adjustment: RetryAdjustment, settlement: Settlement) -> None:
         """Count a retry against its tenant's budget, or that there was none."""
@@ -134,24 +118,12 @@ class Health:
     def hint(self) -> None:
         """Something has begun to fail somewhere: add what is known about it."""
         self._surveyed_at = 0.0
-        self._urgent.set()
+        self.repeated.hint()
 
-    async def run(self) -> None:
-        """Tell the store what there is to tell, until cancelled."""
-        trouble = Trouble(self._telemetry, "health")
-        while True:
-            with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(EVERY):
-                    await self._urgent.wait()
-            self._urgent.clear()
-            try:
-                await self.flush()
-                trouble.over()
-            except StoreError as error:
-                await trouble.pause(error)
-            if self._breakers.is_letting_through():
-                self._nudge()
-            await asyncio.sleep(SOONEST)
+    async def _keep_up(self) -> None:
+        await self.flush()
+        if self._breakers.is_letting_through():
+            self._news.set()
 
     async def flush(self) -> None:
         """Tell the ends of runs, decide what follows from all workers' sums, and tell what became of permits."""
@@ -159,7 +131,7 @@ class Health:
             await self._flush()
 
     async def _flush(self) -> None:
-        if self._tally.bad or self._view.known.of(BREAKER):
+        if self._counts.bad or self._view.known.of(BREAKER):
             await self._view.refresh(EVERY)
         await self._survey()
         counts = self._unsent or self._collect()
@@ -169,24 +141,24 @@ class Health:
             self._unsent, self._counting = [], self._counting.next()
             await self._announce(counts)
             await self._decide(counted)
-        if len(self.suspects):
-            await self._judge_suspects()
+        if len(self.tripping):
+            await self._judge_tripping()
         await self._breakers.settle()
 
-    async def _judge_suspects(self) -> None:
+    async def _judge_tripping(self) -> None:
         """Nothing of them is claimed, so nobody adds to their counts any more: these are asked for."""
         counted = await self._store.run_counts.read()
-        judged = {name for name in self.suspects if counted.sums.get(name, DECIDED).counted_for >= SETTLED}
+        judged = {name for name in self.tripping if counted.sums.get(name, DECIDED).counted_for >= SETTLED}
         for name in judged & counted.sums.keys():
             await self._consider_opening(name, counted.sums[name], counted.now)
-        self.suspects.clear(judged | self.suspects.overdue())
-        self._nudge()
+        self.tripping.remove(judged | self.tripping.overdue())
+        self._news.set()
 
     def _failed(self, claim: Claim, outcome: Outcome, names: tuple[str, ...]) -> RetryAdjustment:
         for name in names:
-            self._tally.bad[name] += 1
-            if self.suspects.consider(name) or self._tally.bad[name] == self._registry.breaker_of(name).minimum:
-                self._urgent.set()
+            self._counts.bad[name] += 1
+            if self.tripping.consider(name) or self._counts.bad[name] == self._registry.breaker_of(name).minimum:
+                self.repeated.hint()
         away = outcome.error is not None and outcome.error.failure is FailureClass.DEPENDENCY
         if away and limiting(self._view.known, names):
             return EXCUSED
@@ -197,20 +169,20 @@ class Health:
     async def _survey(self) -> None:
         """Look who is troubled, if there are successes that they might need, and forget the old ones."""
         now = time.monotonic()
-        concerned = self._tally.good or len(self._tally.types) or self._troubled
+        concerned = self._counts.good or len(self._counts.types) or self._troubled
         if concerned and now - self._surveyed_at > SURVEY:
             self._surveyed_at = now
             self._troubled = frozenset((await self._store.run_counts.read()).sums)
             self._budgets.forget_all_but(self._troubled)
         if now - self._aged_at > GENERATION:
             self._aged_at = now
-            self._tally.age()
+            self._counts.age()
 
     def _collect(self) -> list[Count]:
-        fresh = self._tally.fold()
+        fresh = self._counts.fold()
         counts = [*self._of_dependencies(fresh), *self._of_types(), *self._budgets.counts(self._troubled)]
-        self._tally.bad.clear()
-        self._tally.retries.clear()
+        self._counts.bad.clear()
+        self._counts.retries.clear()
         return [count for count in counts if count.good > 0 or count.bad > 0]
 
     def _of_dependencies(self, fresh: Counter[str]) -> Iterator[Count]:
@@ -218,17 +190,17 @@ class Health:
         for type_, count in fresh.items():
             for need in self._registry[type_].needs:
                 good[subject(DEPENDENCY, need)] += count
-        bad = {name: count for name, count in self._tally.bad.items() if name.startswith(DEPENDENCY)}
+        bad = {name: count for name, count in self._counts.bad.items() if name.startswith(DEPENDENCY)}
         for name in good.keys() | bad.keys():
             yield from self._of_breaker(name, good[name], bad.get(name, 0))
 
     def _of_types(self) -> Iterator[Count]:
         """The quarantine looks back further than the breaker: while either is troubled, successes count."""
         scopes = (f"{TYPE}:", f"{QUARANTINE}:")
-        types = {name.partition(":")[2] for name in (*self._tally.bad, *self._troubled) if name.startswith(scopes)}
+        types = {name.partition(":")[2] for name in (*self._counts.bad, *self._troubled) if name.startswith(scopes)}
         for type_ in types & self._registry.keys():
             name = subject(TYPE, type_)
-            good, bad = self._tally.types.take(type_), self._tally.bad[name]
+            good, bad = self._counts.types.take(type_), self._counts.bad[name]
             yield from self._of_breaker(name, good, bad)
             policy = self._registry[type_].quarantine
             if policy.enabled and self._view.known.get(quarantine.KIND, type_) is None:

@@ -9,7 +9,7 @@ import time
 
 SOON = 0.1  # seconds, at most
 SOONEST = 0.01
-MOST = 7  # times as many as there are slots
+MOST = 3_500
 CLAIMS = 3  # as many as pass while the jobs claimed ahead find their slots
 KEPT = 0.8  # of the average, at each new claim
 SPAN = 0.1  # seconds over which a rate is taken
@@ -54,4 +54,4 @@ class Pace:
         if span > SPAN or (self._ended >= max(slots, TELLING) and rate > min(self._rates)):
             self._rates = (self._rates[1], rate)
             self._ended, self._idle, self._since = 0, 0.0, now
-        return min(MOST * slots, int(min(self._rates) * min(SOON, max(SOONEST, CLAIMS * self._claim))))
+        return min(MOST, int(min(self._rates) * min(SOON, max(SOONEST, CLAIMS * self._claim))))

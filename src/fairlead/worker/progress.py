@@ -13,8 +13,10 @@ from fairlead.core.jobs.model import Claim
 from fairlead.core.jobs.progress import ProgressReport, RunReport
 from fairlead.errors import LeaseLost, StoreError
 from fairlead.records.store import Store
+from fairlead.worker.periodic import Periodic
 
 EVERY = 1.0
+UNASKED = 60.0
 PATIENCE = 2.0
 
 Run = tuple[str, int]
@@ -30,6 +32,7 @@ class ProgressBook:
         self._sending: dict[Run, RunReport] = {}
         self._turn = asyncio.Lock()  # an older report must not arrive after a newer one
         self._arrived = asyncio.Event()
+        self.repeated = Periodic(self._flush, UNASKED, least=EVERY, hurry=self._arrived)
         self._rung = False
 
     @property
@@ -48,14 +51,9 @@ class ProgressBook:
             except RuntimeError as error:
                 raise LeaseLost("the worker that ran this job has ended; nobody hears what it reports") from error
 
-    async def run(self) -> None:
-        """Send what is new, at most about once a second, until cancelled."""
-        while True:
-            await self._arrived.wait()
-            self._arrived.clear()
-            self._rung = False
-            await self._send(list(self._new))
-            await asyncio.sleep(EVERY)
+    async def _flush(self) -> None:
+        self._rung = False
+        await self._send(list(self._new))
 
     async def last_words(self, runs: Collection[Run]) -> None:
         """Bring what these runs have said to the store, before they are settled."""

@@ -6,11 +6,13 @@ A settlement that the store does not accept was overtaken by another owner: it i
 """
 
 import asyncio
+from collections import Counter
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
 from fairlead.core.jobs.model import Settlement
 from fairlead.core.jobs.settle import settle_as_cancelled
+from fairlead.core.jobs.states import State
 from fairlead.errors import StoreError
 from fairlead.records.store import Store
 from fairlead.telemetry.events import SettlementRefused, Telemetry
@@ -24,20 +26,21 @@ Value = TypeVar("Value")
 
 
 class Settler:
-    """Brings settlements to the store."""
+    """Brings settlements to the store; `after` is called with those that are stored."""
 
     def __init__(
         self,
         store: Store,
         telemetry: Telemetry,
-        on_settled: Callable[[list[Settlement]], None],
+        after: Callable[[list[Settlement]], None],
         progress: ProgressBook | None = None,
     ) -> None:
         self._store = store
         self._progress = progress
         self._telemetry = telemetry
         self._trouble = Trouble(telemetry, "settler")
-        self._on_settled = on_settled
+        self._after = after
+        self.counts: Counter[State] = Counter()  # of the settlements that are stored, by state
         self._waiting: list[Settlement] = []
         self._sending = 0  # settlements that are on their way
         self._arrived = asyncio.Event()
@@ -52,6 +55,8 @@ class Settler:
 
     def add(self, settlements: list[Settlement]) -> None:
         """Take settlements over."""
+        if not settlements:
+            return
         if not self._waiting:
             self._arrived.set()
             self._empty.clear()
@@ -109,11 +114,12 @@ class Settler:
                     self.refused += 1
                     self._telemetry.emit(SettlementRefused(settlement.id, settlement.hold.owner))
             group = [settlement for settlement in group if settlement.id in settled]
-        self.count(group)
+        self.stored(group)
 
-    def count(self, settlements: list[Settlement]) -> None:
+    def stored(self, settlements: list[Settlement]) -> None:
         """These are stored, here or in a handler's own transaction."""
-        self._on_settled(settlements)
+        self.counts.update([settlement.state for settlement in settlements])
+        self._after(settlements)
 
 
 def _split(waiting: list[Settlement]) -> tuple[list[Settlement], list[Settlement]]:

@@ -1,42 +1,49 @@
-"""The slots of a worker: each holds one running job, and every end of a run becomes a settlement.
+"""The slots of a worker: runners take claimed jobs one after the other, and each end becomes a settlement.
 
-A handler is stopped by cancelling it. A thread goes on all the same, and so may a coroutine that swallows the
-cancellation: after a grace period its job is settled without it, and the slot it takes up is lost until it ends.
+A runner is a task that runs jobs until none waits or 5 ms have passed. When it begins a job it calls the next runner,
+which the event loop starts as soon as the job waits for something. So handlers that never wait share one task, and
+handlers that wait fill all slots. A run that changed a context variable or was cancelled is its task's last one: the
+next job begins with the context of the worker.
 
-Runs that never wait for anything take turns in one task, since a task of its own costs more than such a run. A type is
-taken for quick after a run that did not wait, until one does; that one keeps the task, and the others go on in another.
-Runs that succeed in such a spell are settled and accounted for together when it is over, which is milliseconds later.
+Ends of runs are collected over one turn of the event loop, then decided and handed to the settler together.
+
+A thread goes on although its run was cancelled, and so may a coroutine that swallows the cancellation: after a grace
+its job is settled without it, and the slot is lost until the handler ends.
 """
 
 import asyncio
+import logging
 import time
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextvars import copy_context
 from random import Random
 
 from fairlead.core.fairness.usage import SlotUsage
 from fairlead.core.jobs.failure import Policies
 from fairlead.core.jobs.model import CancelRequest, Claim, Ending, Lane, Outcome, Settlement
-from fairlead.core.jobs.settle import settle, succeed
+from fairlead.core.jobs.pools import POOL, Pools, TypeTerms, terms_in
+from fairlead.core.jobs.settle import settle
 from fairlead.core.protection.controls import Controls
+from fairlead.handlers.options import overridden
 from fairlead.handlers.spec import HandlerSpec, Registry
-from fairlead.telemetry.events import CancelAsked, JobEnded, JobStarted, LateExecution, Telemetry
-from fairlead.worker.containing import FROM_OUTSIDE
-from fairlead.worker.failures import outcome_of
+from fairlead.telemetry.events import CancelAsked, JobEnded, JobStarted, LateExecution, Telemetry, ThreadLost
+from fairlead.worker.controls import ControlView
+from fairlead.worker.forks import ForkGuard
 from fairlead.worker.health import Health
-from fairlead.worker.lead import Waiting, lead
-from fairlead.worker.lost import LostRuns
-from fairlead.worker.runner import WELL, Runner
-from fairlead.worker.running import ITS_OWN_DOING, Running
+from fairlead.worker.pace import Pace
+from fairlead.worker.runner import Run, Runner
 from fairlead.worker.settler import Settler
-from fairlead.worker.spell import Spell, begun_of
-from fairlead.worker.terms import Terms
-from fairlead.worker.turns import in_turns
 
-PATIENCE = 2.0  # seconds within which jobs that were claimed ahead should start
-ANY = Policies()
+TURN = 0.005  # seconds, after which a runner lets the event loop do other things
+PATIENCE = 1.0  # seconds within which jobs that were claimed ahead should start
+FOREVER = float("inf")
 SUCCEEDED = Ending.SUCCEEDED
+NO_POLICIES = Policies()
+
+_log = logging.getLogger("fairlead")
+
+End = tuple[Claim, Outcome, float, float]  # of a run: its claim and outcome, when it began and when it ended
 
 
 class Slots:
@@ -47,346 +54,301 @@ class Slots:
         size: int,
         registry: Registry,
         runner: Runner,
-        lost: LostRuns,
         settler: Settler,
         health: Health,
+        usage: SlotUsage,
+        view: ControlView,
         telemetry: Telemetry,
-        on_freed: Callable[[int], None],
-        tally: SlotUsage | None = None,
-        terms: Terms | None = None,
     ) -> None:
         self.size = size
-        self.capacity = size
-        self.lost = lost
-        lost.on_change = self._resize
-        self.running: dict[tuple[str, int], Running] = {}
+        self.running: set[Run] = set()
         self.waiting: deque[Claim] = deque()
+        self.freed = asyncio.Event()  # a run has ended since somebody looked
+        self.pace = Pace()
         self._registry = registry
         self._runner = runner
         self._settler = settler
         self._health = health
+        self._usage = usage
+        self._view = view
+        self._terms = Terms(view.known)
+        view.watchers.append(self._terms.follow)
         self._telemetry = telemetry
-        self._on_freed = on_freed
-        self._tally = tally or SlotUsage()
-        self._terms = terms or Terms(Controls())
+        self._lost: list[Run] = []
         self._random = Random()
-        self._quick: dict[str, HandlerSpec] = {}  # types whose last run did not wait
-        self._shared: asyncio.Task[None] | None = None  # in which quick runs take turns
-        self._ended = 0  # since somebody was told that slots are free
-        self._begun = 0  # since somebody looked whether those that wait start soon
-        self._looked_at = time.monotonic()
         self._loop = asyncio.get_running_loop()
+        self._context = copy_context()
+        self._fork_guard = ForkGuard()
+        self._is_runner_coming = False
+        self._turn_ends = 0.0
+        self._begun: list[tuple[str, float]] = []  # in this turn: the pool, and how long the job had waited
+        self._ended: list[End] = []  # in this turn
+        self._starts = 0  # since somebody looked whether jobs start soon enough
+        self._looked_at = time.monotonic()
+
+    @property
+    def capacity(self) -> int:
+        """The slots that are not lost."""
+        return self.size - len(self._lost)
+
+    @property
+    def free(self) -> int:
+        """How many jobs to claim: for free slots, and for slots that will be free in moments.
+
+        At most half of what this worker may hold, so that the next claim is on its way while these jobs run.
+        """
+        most = self.capacity + self.pace.allowance(self.capacity)
+        return min(most - self.taken, max(self.capacity, most // 2))
+
+    @property
+    def lost(self) -> int:
+        """The slots taken up by handlers that do not stop."""
+        return len(self._lost)
 
     @property
     def taken(self) -> int:
         """How many jobs are in this worker's hands."""
         return len(self.running) + len(self.waiting)
 
-    def in_hand(self, pool: str) -> int:
-        """How many of them are of a pool."""
-        running = sum(running.claim.lane.pool == pool for running in self.running.values())
+    def count(self, pool: str) -> int:
+        """How many jobs of a pool are in this worker's hands."""
+        running = sum(run.claim.lane.pool == pool for run in self.running)
         return running + sum(claim.lane.pool == pool for claim in self.waiting)
 
     def times(self) -> Iterator[tuple[Lane, float]]:
         """The lane of each job in this worker's hands, and for how long it has run."""
         now = time.monotonic()
-        for running in self.running.values():
-            yield running.claim.lane, now - running.started
+        for run in self.running:
+            yield run.claim.lane, now - run.started
         for claim in self.waiting:
             yield claim.lane, 0.0
 
     def admit(self, claims: list[Claim]) -> None:
-        """Start the jobs, or hold them until a slot is free; of those that have to wait, tenants take turns."""
+        """Start the jobs, or hold them until a slot is free."""
         self.waiting.extend(claims)
-        if len(self.waiting) > self.capacity - len(self.running):
-            self.waiting = in_turns(self.waiting)
-        self._fill()
+        if len({claim.lane.tenant for claim in self.waiting}) > 1:
+            self.waiting = round_robin(self.waiting)
+        self._call_runner()
 
     def stop_overdue(self, now: float) -> None:
         """Stop the handlers whose time is up, and go on without those that do not stop."""
-        for running in list(self.running.values()):
-            if running.deadline is not None and now > running.deadline:
-                running.stop(Ending.TIMED_OUT if running.claim.cancel is None else Ending.CANCELLED)
-            if running.does_not_stop(now):
-                self._lose(running, running.outcome_of_stop())
-        self.lost.look()
+        self._fork_guard.end_copy()
+        for run in list(self.running):
+            if now > self._deadline(run):
+                run.stop(Ending.TIMED_OUT if run.claim.cancel is None else Ending.CANCELLED)
+            if run.ignores_stop(now):
+                self._end(run, run.outcome_of_stop(), now)
+        if any(run.is_over for run in self._lost):
+            self._lost = [run for run in self._lost if not run.is_over]
+            self._call_runner()
+            self.freed.set()
 
     def cancel(self, requests: Mapping[tuple[str, int], CancelRequest]) -> None:
-        """Stop what is to be cancelled: jobs that have not started at once, handlers with their grace."""
-        for running in list(self.running.values()):
-            request = requests.get((running.claim.id, running.claim.fence))
-            if request is not None and request != running.claim.cancel:
-                running.cancel(request)
-                lane = running.claim.lane
-                self._telemetry.emit(CancelAsked(running.claim.id, lane.type, lane.tenant, *request))
-        kept: deque[Claim] = deque()
-        while self.waiting:
-            claim = self.waiting.popleft()
+        """Cancel jobs on request: those that have not started at once, handlers with their grace."""
+        for run in list(self.running):
+            request = requests.get((run.claim.id, run.claim.fence))
+            if request is not None and request != run.claim.cancel:
+                self._deadline(run)
+                run.cancel(request)
+                lane = run.claim.lane
+                self._telemetry.emit(CancelAsked(run.claim.id, lane.type, lane.tenant, *request))
+        waiting, self.waiting = self.waiting, deque()
+        for claim in waiting:
             request = requests.get((claim.id, claim.fence))
             if request is None:
-                kept.append(claim)
+                self.waiting.append(claim)
             else:
-                self._settle(claim._replace(cancel=request), Outcome(Ending.CANCELLED), ANY)
-        self.waiting = kept
+                self._settle([(claim._replace(cancel=request), Outcome(Ending.CANCELLED), 0.0)])
 
     def release_waiting(self) -> None:
         """Give back the jobs that have not started."""
         self._release(len(self.waiting))
 
-    def give_back_late(self, now: float) -> None:
+    def release_late(self, now: float) -> None:
         """Give back the jobs claimed ahead that will not start soon at the present pace, for others to take."""
-        if now - self._looked_at < PATIENCE:
-            return
-        begun, self._begun, self._looked_at = self._begun, 0, now
-        self._release(min(len(self.waiting), self.taken - self.capacity - begun))
-
-    def _release(self, count: int) -> None:
-        """Give back so many of those that wait, the last ones first."""
-        for _ in range(count):
-            self._settle(self.waiting.pop(), Outcome(Ending.RELEASED), ANY)
+        if now - self._looked_at >= PATIENCE:
+            starts, self._starts, self._looked_at = self._starts, 0, now
+            self._release(min(len(self.waiting), self.taken - self.capacity - starts))
 
     def stop_all(self, reason: Ending) -> None:
         """Stop every handler."""
-        for running in list(self.running.values()):
-            running.stop(reason)
+        for run in list(self.running):
+            run.stop(reason)
 
-    def give_up(self, reason: Ending) -> int:
-        """Settle what does not stop, threads above all, as if it had; returns how many there were."""
-        stuck = list(self.running.values())
-        for running in stuck:
-            self._lose(running, Outcome(reason))
-        return len(stuck)
+    def give_up_all(self, reason: Ending) -> None:
+        """Settle the jobs of handlers that do not stop, threads above all, as if they had."""
+        for run in list(self.running):
+            self._end(run, Outcome(reason), time.monotonic())
 
-    def _lose(self, running: Running, outcome: Outcome) -> None:
-        """Settle a job whose handler does not end."""
-        del self.running[running.claim.id, running.claim.fence]
-        self._settle(running.claim, outcome, running.policies(self._terms), running.started)
-        if running.task is not None:
-            self.lost.add(running.claim, running.task.done)
+    def _release(self, count: int) -> None:
+        """Give back so many of the jobs that wait, the last ones first."""
+        if count > 0:
+            self._settle([(self.waiting.pop(), Outcome(Ending.RELEASED), 0.0) for _ in range(count)])
 
-    def _resize(self) -> None:
-        """What lost handlers take up is not handed out."""
-        self.capacity = self.size - len(self.lost)
-        self._fill()
-        self._on_freed(0)
+    def _call_runner(self) -> None:
+        """Have the event loop start a runner, if there is a job and a slot for it."""
+        if self.waiting and not self._is_runner_coming and len(self.running) < self.capacity:
+            self._is_runner_coming = True
+            self._loop.create_task(self._run_jobs(), context=self._context.copy())
 
-    def _fill(self) -> None:
-        """Start what there are slots for."""
-        while self.waiting and len(self.running) < self.capacity:
-            if self.waiting[0].lane.type in self._quick:
-                self._share()
-                return
-            self._start(self.waiting.popleft())
-
-    def _share(self) -> None:
-        """Have quick runs take turns."""
-        if self._shared is None:
-            self._shared = self._loop.create_task(self._take_turns())
-
-    async def _take_turns(self) -> None:
-        """Run what there is in spells; a run that waits has kept the task when it ends."""
-        task = self._shared
+    async def _run_jobs(self) -> None:
+        """A runner: run jobs until none waits or the turn is over; then leave the rest to the next runner."""
+        self._is_runner_coming = False
+        task, now = asyncio.current_task(), time.monotonic()
         assert task is not None
-        try:
-            while self._shared is task and self.waiting and len(self.running) < self.capacity:
-                stayed = self._take_spell(task)
-                if stayed is not None:
-                    running, rest = stayed
-                    self._end(running, await self._go_through(running, rest))
-                if task.cancelling():  # by itself
-                    break
-                self._tell_freed()
-                await asyncio.sleep(0)
-        finally:
-            if self._shared is task:
-                self._shared = None
-            self._go_on()
-
-    def _take_spell(self, task: asyncio.Task[None]) -> tuple[Running, Waiting[Outcome | None]] | None:
-        """Run quick jobs one after the other, until the spell is over or one of them waits, which is returned."""
-        spell = Spell(time.monotonic(), task)
-        try:
-            while not spell.is_over:
-                rest = lead(self._run_on(spell))
-                if isinstance(rest, Waiting):
-                    spell.is_left = True
-                    return spell.running(), rest
-            return None
-        finally:
-            self._begun += len(spell.claims)
-            self._tally.waits.begun_alike(spell.runs, spell.begun)
-            self._end_well(spell)
-
-    async def _run_on(self, spell: Spell) -> Outcome | None:
-        """Run quick jobs in one coroutine, since one for each would cost more than a run that does nothing.
-
-        When one of them has to wait, the others go on in another: this one returns what it ended in. What a run sets in
-        context variables stays with it: the one after it begins in a coroutine with a context of its own.
-        """
-        waiting, task, last, spec = self.waiting, spell.task, None, None
-        telling, given, runner = bool(self._telemetry), copy_context(), self._runner
-        now, until = spell.instants[-1], spell.until
-        while waiting and now < until and not task.cancelling():
-            claim = waiting.popleft()
-            if claim.lane is not last:
-                last, spec = claim.lane, self._quick.get(claim.lane.type)
-                load = None if spec is None else spec.loading(claim.lane.version)
-                if load is not None:
-                    spell.turn_to(last)
-            if spec is None or load is None:
-                last = None
-                self._start(claim)
-                if len(self.running) >= self.capacity:
-                    break
-                continue
-            if telling:
-                self._tell_start(claim)
-            spell.claims.append(claim)
-            spell.spec, spell.record = spec, None
+        self._turn_ends = now + TURN
+        while self.waiting and len(self.running) < self.capacity:
+            run = self._begin(self.waiting.popleft(), task, now)
+            self._call_runner()
             try:
-                if spec.is_bare and claim.time_left is None:
-                    result = await spec.function(**load(claim.payload))
-                    outcome = WELL if result is None else runner.succeeded(result)
-                else:
-                    outcome = await runner.run(claim, spec, spell.running())
-            except asyncio.CancelledError:
-                if spell.is_left:
-                    raise
-                outcome = ITS_OWN_DOING
-            except FROM_OUTSIDE:
+                outcome = await self._runner.run(run)
+            except BaseException:  # a defect of Fairlead: it costs this run and keeps nobody else waiting
+                self.running.discard(run)
+                self._call_runner()
                 raise
-            except BaseException as error:
-                outcome = outcome_of(error, spec)
-            if spell.is_left:
-                return outcome
+            self._fork_guard.end_copy()
+            run.has_ended = True
             now = time.monotonic()
-            spell.instants.append(now)
-            if outcome is WELL and not telling:
-                spell.results.append(None)
-            elif outcome.ending is SUCCEEDED and outcome.stored is None and not telling:
-                spell.results.append(outcome.result)
-            else:  # what went well before it counts before it
-                self._end_well(spell)
-                spell.taken += 1
-                self._end(spell.running(), outcome)
-            if copy_context() != given:
-                return None
-        spell.is_over = True
-        return None
+            self._end(run, outcome, now)
+            if now > self._turn_ends or task.cancelling() or self._has_changed_context():
+                break
+        self._call_runner()
 
-    def _end_well(self, spell: Spell) -> None:
-        """Settle runs of a spell that succeeded, each with its result."""
-        claims, results, took = spell.take_well()
-        if not claims:
-            return
-        self._ended += len(claims)
-        self._health.ended_well(claims, spell.only_lane)
-        self._settler.add(succeed(claims, results))
-        if spell.only_lane is not None:
-            self._tally.ended_alike(spell.only_lane, took)
-        else:
-            self._tally.ended([(claim.lane, ran) for claim, ran in zip(claims, took, strict=True)])
-
-    def _start(self, claim: Claim) -> None:
-        """Run a job in a task of its own."""
-        running = Running(claim, self._registry[claim.lane.type], time.monotonic())
-        self._enter(running)
-        running.task = self._loop.create_task(self._run_alone(running))
-
-    async def _run_alone(self, running: Running) -> None:
-        claim = running.claim
-        self._tally.waits.begun([begun_of(claim, running.started)])
-        outcome = self._begin(running)
-        if isinstance(outcome, Waiting):
-            outcome = await self._go_through(running, outcome)
-        else:
-            self._quick[running.spec.name] = running.spec
-        self._end(running, outcome)
-        self._go_on()
-
-    def _enter(self, running: Running) -> None:
-        running.agree(self._terms)
-        self.running[running.claim.id, running.claim.fence] = running
-
-    async def _go_through(self, running: Running, rest: Waiting[Outcome] | Waiting[Outcome | None]) -> Outcome:
-        """A run waits: if it was its turn, the task is now its own, and others share another."""
-        self._quick.pop(running.spec.name, None)
-        if running.task is self._shared:
-            self._shared = None
-            self._enter(running)
-            self._go_on()
+    def _has_changed_context(self) -> bool:
+        """Whether the context variables differ from the worker's; so do values that cannot be compared."""
         try:
-            outcome = await rest
-        except asyncio.CancelledError:
-            return running.outcome_of_stop()
-        assert outcome is not None
-        return outcome
+            return copy_context() != self._context
+        except Exception:
+            return True
 
-    def _go_on(self) -> None:
-        """Start what there is room for, and tell how many runs have ended."""
-        if self.waiting:
-            self._fill()
-        self._tell_freed()
-
-    def _tell_freed(self) -> None:
-        ended, self._ended = self._ended, 0
-        if ended:
-            self._on_freed(ended)
-
-    def _begin(self, running: Running) -> Outcome | Waiting[Outcome]:
-        """Run a job up to where it waits for the first time."""
-        self._begun += 1
+    def _begin(self, claim: Claim, task: "asyncio.Task[None] | None", now: float) -> Run:
+        run = Run(claim, self._registry[claim.lane.type], task, now)
+        self.running.add(run)
+        self._plan_end_of_turn()
+        waited = max(0.0, now + self._view.ahead - claim.ready_at)
+        self._begun.append((claim.lane.pool, waited))
         if self._telemetry:
-            self._tell_start(running.claim)
-        try:
-            return self._runner.begin(running.claim, running.spec, running)
-        except asyncio.CancelledError:
-            return running.outcome_of_stop()
+            self._telemetry.emit(JobStarted(claim.id, claim.lane.type, claim.lane.tenant, claim.attempt, waited))
+        return run
 
-    def _tell_start(self, claim: Claim) -> None:
-        waited = max(0.0, time.time() - claim.ready_at)
-        self._telemetry.emit(JobStarted(claim.id, claim.lane.type, claim.lane.tenant, claim.attempt, waited))
-
-    def _end(self, running: Running, outcome: Outcome) -> None:
-        """Settle a run, unless that was done without it."""
-        self._ended += 1
-        claim = running.claim
-        if running.task is not self._shared and self.running.pop((claim.id, claim.fence), None) is None:
+    def _end(self, run: Run, outcome: Outcome, now: float) -> None:
+        """Take a run out of its slot, unless its job was settled without it."""
+        if run not in self.running:
             return
-        policies = ANY if outcome.ending is SUCCEEDED else running.policies(self._terms)
-        self._settle(claim, outcome, policies, running.started)
+        self.running.discard(run)
+        self._plan_end_of_turn()
+        self._ended.append((run.claim, outcome, run.started, now))
+        if not run.is_over:
+            self._lost.append(run)
+            lane = run.claim.lane
+            self._telemetry.emit(ThreadLost(run.claim.id, lane.type, lane.tenant, len(self._lost)))
 
-    def _settle(self, claim: Claim, outcome: Outcome, policies: Policies, started: float | None = None) -> None:
-        ran = 0.0 if started is None else time.monotonic() - started
-        if outcome.ending is not SUCCEEDED and started is not None:
-            claim = claim._replace(age=claim.age + ran)
-            if outcome.ending is Ending.EXPIRED:
-                late_by = -(claim.time_left or 0.0)
-                self._telemetry.emit(LateExecution(claim.id, claim.lane.type, claim.lane.tenant, late_by))
-        adjustment = self._health.ended(claim, outcome)
-        if outcome.stored is None:
-            settlement = settle(claim, outcome, policies, self._random, adjustment)
-            self._settler.add([settlement])
+    def _plan_end_of_turn(self) -> None:
+        if not self._begun and not self._ended:
+            self._loop.call_soon(self.end_turn)
+
+    async def settled(self) -> None:
+        """Wait until the end of every run is stored."""
+        self.end_turn()
+        await self._settler.flushed()
+
+    def end_turn(self) -> None:
+        """Account for the runs that have begun and ended in this turn of the event loop, and settle the ended."""
+        self._fork_guard.end_copy()
+        begun, self._begun = self._begun, []
+        ended, self._ended = self._ended, []
+        self._starts += len(begun)
+        self._usage.waits.begun(begun)
+        if ended:
+            self._usage.ended([(claim.lane, end - start) for claim, _, start, end in ended])
+            self._settle((claim, outcome, end - start) for claim, outcome, start, end in ended)
+            self.pace.ended(len(ended), self.taken)
+            self.freed.set()
+
+    def _settle(self, ends: Iterable[tuple[Claim, Outcome, float]]) -> None:
+        """Decide what becomes of jobs that ran so long, and have it stored."""
+        stored: list[Settlement] = []
+        decided: list[Settlement] = []
+        for claim, outcome, ran in ends:
+            try:
+                (decided if outcome.stored is None else stored).append(self._decide(claim, outcome, ran))
+            except Exception:  # a defect of Fairlead: it costs this job its lease's time, and no other
+                _log.exception("the end of job %s could not be decided", claim.id)
+        self._settler.add(decided)
+        if stored:
+            self._settler.stored(stored)
+
+    def _decide(self, claim: Claim, outcome: Outcome, ran: float) -> Settlement:
+        adjustment, policies = None, NO_POLICIES
+        if outcome.ending is SUCCEEDED:
+            self._health.succeeded(claim)
         else:
-            settlement = outcome.stored
-            self._settler.count([settlement])
+            claim = claim._replace(age=claim.age + ran)
+            adjustment = self._health.failed(claim, outcome)
+            policies = self._terms.of(claim, self._registry[claim.lane.type]).policies
+        settlement = outcome.stored or settle(claim, outcome, policies, self._random, adjustment)
         if adjustment is not None:
             self._health.decided(claim, adjustment, settlement)
-        if started is not None:
-            self._tally.ended([(claim.lane, ran)])
         if self._telemetry:
             self._tell_end(claim, settlement, ran)
+        return settlement
 
     def _tell_end(self, claim: Claim, settlement: Settlement, ran: float) -> None:
+        lane, error = claim.lane, settlement.error
+        if settlement.ending is Ending.EXPIRED:
+            self._telemetry.emit(LateExecution(claim.id, lane.type, lane.tenant, -(claim.time_left or 0.0)))
         self._telemetry.emit(
             JobEnded(
                 job=claim.id,
-                type=claim.lane.type,
-                tenant=claim.lane.tenant,
+                type=lane.type,
+                tenant=lane.tenant,
                 state=settlement.state,
                 ending=settlement.ending,
                 attempt=claim.attempt,
                 ran=ran,
-                error=settlement.error.message if settlement.error else None,
+                error=error.message if error else None,
             )
         )
+
+    def _deadline(self, run: Run) -> float:
+        """When the run's timeout is over."""
+        if run.deadline is None:
+            timeout = self._terms.of(run.claim, run.spec).timeout
+            run.deadline = FOREVER if timeout is None else run.started + timeout
+        return run.deadline
+
+
+class Terms:
+    """The timeout and the retry policies of jobs, as type, pool and the job's own options have them."""
+
+    def __init__(self, controls: Controls) -> None:
+        self._pools = Pools(controls)
+        self._known: dict[tuple[str, str], TypeTerms] = {}
+
+    def follow(self, kinds: frozenset[str]) -> None:
+        """Controls of these kinds have changed."""
+        if POOL in kinds:
+            self._known.clear()
+
+    def of(self, claim: Claim, spec: HandlerSpec) -> TypeTerms:
+        """The terms of one job."""
+        key = (spec.name, claim.lane.pool)
+        found = self._known.get(key)
+        if found is None:
+            pool = self._pools.get(claim.lane.pool)
+            found = self._known[key] = terms_in(pool, spec.timeout, spec.policies, spec.usual_retry)
+        return found if claim.options is None else TypeTerms(*overridden(claim.options, *found))
+
+
+def round_robin(claims: Iterable[Claim]) -> deque[Claim]:
+    """Interleave claims by tenant, each tenant's own in their order."""
+    by_tenant: dict[str, deque[Claim]] = {}
+    for claim in claims:
+        by_tenant.setdefault(claim.lane.tenant, deque()).append(claim)
+    ordered: deque[Claim] = deque()
+    while by_tenant:
+        for tenant, own in list(by_tenant.items()):
+            ordered.append(own.popleft())
+            if not own:
+                del by_tenant[tenant]
+    return ordered

@@ -5,11 +5,15 @@ serves, and again when that changes; the supervisor answers every renewal with t
 on the same boot clock. When the socket closes, the child knows that nobody keeps its lease any more and stops within
 what is left of it. When a child dies, the supervisor ends its lease at once, so that its jobs need not wait for it to
 run out.
+
+Each second the child's event loop says that it is alive. When it has said nothing for a minute, because it was stopped
+or a handler blocks it, the supervisor kills the child.
 """
 
 import asyncio
 import contextlib
 import json
+import logging
 import os
 import signal
 import socket
@@ -28,9 +32,13 @@ EXIT_RECYCLE = 71  # a child that has ended in good order and wants to be replac
 EXIT_DISMISSED = 72  # a child that an operator told to end; it is not replaced
 LOOK_EVERY = 0.1
 FENCED_GRACE = 5.0
+LONGEST_SILENCE = 60.0  # seconds that a child's event loop may be blocked
 IN_ORDER = (0, EXIT_RECYCLE, EXIT_DISMISSED)
 LONGEST_RESTART_PAUSE = 15.0
 STEADY = 30.0
+
+
+_log = logging.getLogger("fairlead")
 
 
 class Child:
@@ -44,19 +52,25 @@ class Child:
         theirs.close()
         self.started = time.monotonic()
         self.clock: LeaseClock | None = None
+        self.silent_for = 0.0  # while the supervisor itself was awake
+        self._looked_at = self.started
         self._keeper = keeper
         self._received = b""
 
     def receive(self) -> None:
         """Read what the child says: the worker it has registered, and which lease it wants from then on."""
+        now = time.monotonic()
+        self.silent_for += min(now - self._looked_at, 2 * LOOK_EVERY)
+        self._looked_at = now
         try:
             self._received += self.socket.recv(4096)
         except BlockingIOError:
             return
         except OSError:
             self._received = b""
+        self.silent_for = 0.0
         *lines, self._received = self._received.split(b"\n")
-        for line in lines:
+        for line in filter(None, lines):  # an empty one only says that the child is alive
             self._apply(json.loads(line))
 
     def _apply(self, message: dict[str, Any]) -> None:
@@ -71,9 +85,19 @@ class Child:
         with contextlib.suppress(OSError):
             self.socket.send(json.dumps(message).encode() + b"\n")
 
-    def is_overdue(self) -> bool:
-        """Whether it still lives although its lease has been over for a while."""
-        return self.clock is not None and boot_time() > self.clock.deadline + FENCED_GRACE
+    def why_kill(self) -> str | None:
+        """Why it must not live on: its lease has been over for a while, or its event loop does not answer."""
+        if self.clock is None:
+            return None
+        if boot_time() > self.clock.deadline + FENCED_GRACE:
+            return "it goes on although its lease is over"
+        if self.silent_for > LONGEST_SILENCE:
+            return f"its event loop has not answered for {self.silent_for:.0f} s: it is stopped, or a handler blocks it"
+        return None
+
+    def ended_well(self, code: int) -> bool:
+        """Whether this is how a child ends that is told to; before it has a worker, a signal ends it at once."""
+        return code in IN_ORDER or (self.clock is None and code in (-signal.SIGTERM, -signal.SIGQUIT))
 
     def close(self) -> None:
         """Let go of a process that has ended."""
@@ -150,7 +174,8 @@ class Supervisor:
             self._children[index] = None
             await self._bury(child)
             self._plan_restart(index, child, code)
-        elif child.is_overdue():
+        elif why := child.why_kill():
+            _log.error("the worker process %s is killed: %s", child.process.pid, why)
             child.process.kill()
 
     async def _bury(self, child: Child) -> None:
@@ -161,7 +186,7 @@ class Supervisor:
 
     def _plan_restart(self, index: int, child: Child, code: int) -> None:
         if self._stops_asked:
-            self._worst_code = self._worst_code or (1 if code not in IN_ORDER else 0)
+            self._worst_code = self._worst_code or (0 if child.ended_well(code) else 1)
             return
         if code == EXIT_DISMISSED:
             self._dismissed[index] = True

@@ -4,15 +4,17 @@ import asyncio
 from random import Random
 from typing import Any
 
+from pydantic_core import PydanticSerializationError, to_json
+
 from fairlead.core.jobs.failure import Policies
 from fairlead.core.jobs.model import Claim, Outcome
+from fairlead.core.jobs.payload import check_payload
 from fairlead.core.jobs.progress import ProgressReport
 from fairlead.core.jobs.settle import settle
-from fairlead.errors import LeaseLost
+from fairlead.errors import LeaseLost, PayloadError
 from fairlead.ports.jobs import BlockingTransaction, OpenTransaction
 from fairlead.records.store import Store
 from fairlead.worker.progress import ProgressBook
-from fairlead.worker.results import dump_result
 
 ANY = Policies()  # a success is one whatever the type's policies are
 
@@ -58,3 +60,18 @@ class RunTools:
         if not await opened.settle(settlement):
             raise LeaseLost(f"job {claim.id} is not this run's any more; its transaction was rolled back")
         return Outcome(outcome.ending, outcome.result, stored=settlement)
+
+
+def dump_result(result: Any, limit: int, what: str = "result") -> str:
+    """The result of a handler or an effect as JSON text; UnusableResult if it is not plain data."""
+    try:
+        text = to_json(result, inf_nan_mode="constants")
+    except (PydanticSerializationError, UnicodeEncodeError) as error:
+        raise UnusableResult(f"the handler returned what cannot become JSON ({error}); return plain data") from None
+    return check_payload(text, limit, what)
+
+
+class UnusableResult(PayloadError):
+    """A handler's result cannot be kept."""
+
+    code = "UNUSABLE_RESULT"

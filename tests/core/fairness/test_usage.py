@@ -112,15 +112,3 @@ def test_runs_that_end_at_once_count_as_those_that_end_one_by_one(count: int) ->
         counts = tally.take_runs()
         assert {(item.type, item.bucket): item.runs for item in counts} == {key: n for key, n in expected.items() if n}
         assert sum(item.seconds for item in counts) == pytest.approx(4.0 + count * 0.25 * SHORTEST)
-
-
-@given(st.lists(st.floats(0, 100) | st.floats(0, SHORTEST), max_size=2 * AT_ONCE))
-def test_runs_of_one_lane_count_as_runs_of_any(took: list[float]) -> None:
-    tally, alike = SlotUsage(), SlotUsage()
-    tally.ended([(LANE, ran) for ran in took])
-    alike.ended_alike(LANE, took)
-    (one, other) = (each.settle([]) for each in (tally, alike))
-    assert [usage.delivered for usage in other] == pytest.approx([usage.delivered for usage in one])
-    runs, same = tally.take_runs(), alike.take_runs()
-    assert [run[:3] for run in same] == [run[:3] for run in runs]
-    assert [run.seconds for run in same] == pytest.approx([run.seconds for run in runs])

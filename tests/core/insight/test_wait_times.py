@@ -7,7 +7,6 @@ from fairlead.core.fairness.run_times import bucket_of
 from fairlead.core.insight.wait_times import (
     AT_ONCE,
     SAMPLE,
-    Begun,
     Spread,
     WaitCount,
     Waits,
@@ -42,7 +41,7 @@ def test_counts_of_two_workers_are_those_of_one(waits: list[tuple[str, float]], 
     def counted(part: list[tuple[str, float]]) -> list[WaitCount]:
         worker = Waits()
         for pool, seconds in part:
-            worker.begun([(pool, 0.0, seconds)])
+            worker.begun([(pool, seconds)])
         return worker.take()
 
     together, apart = counted(waits), counted(waits[:cut]) + counted(waits[cut:])
@@ -53,7 +52,7 @@ def test_counts_of_two_workers_are_those_of_one(waits: list[tuple[str, float]], 
 def test_of_very_many_at_once_a_sample_stands_for_all() -> None:
     waits = Waits()
     for _ in range(10 * SAMPLE):
-        waits.begun([("short", 0.0, 0.5)])
+        waits.begun([("short", 0.5)])
     (count,) = waits.take()
     assert 0.99 < count.starts / (10 * SAMPLE) < 1.01
 
@@ -68,42 +67,23 @@ def test_spreads_by_minute_are_in_order_and_nothing_has_none() -> None:
 
 
 def test_a_wait_that_a_clock_makes_negative_is_none() -> None:
-    waits = Waits(ahead=lambda: -3.0)
-    waits.begun([("short", 0.0, 1.0)])
+    waits = Waits()
+    waits.begun([("short", -2.0)])
     assert waits.take() == [WaitCount("short", bucket_of(0.0), 1)]
-
-
-def test_a_wait_is_measured_by_the_clock_of_the_store() -> None:
-    waits = Waits(ahead=lambda: 1_000_000.0)
-    waits.begun([("short", 1_000_002.0, 10.0)])
-    assert waits.take() == [WaitCount("short", bucket_of(8.0), 1)]
 
 
 @given(st.lists(st.integers(1, 400), max_size=10))
 def test_of_those_that_begin_at_once_a_few_stand_for_all(groups: list[int]) -> None:
     waits = Waits()
     for size in groups:
-        waits.begun([("short", 0.0, 0.5)] * size)
+        waits.begun([("short", 0.5)] * size)
     assert sum(count.starts for count in waits.take()) == sum(groups)
 
 
 def test_those_that_come_in_turns_are_all_seen() -> None:
     waits = Waits()
     for _ in range(200):
-        waits.begun([("short", 0.0, 0.5), ("long", 0.0, 0.5)] * AT_ONCE)
+        waits.begun([("short", 0.5), ("long", 0.5)] * AT_ONCE)
     counts = {count.pool: count.starts for count in waits.take()}
     assert sum(counts.values()) == 400 * AT_ONCE
     assert 0.85 < counts["short"] / counts["long"] < 1.15
-
-
-@given(st.integers(0, 400))
-def test_of_what_is_not_counted_nothing_is_asked(size: int) -> None:
-    waits, asked = Waits(), list[float]()
-
-    def begun_of(waited: float) -> Begun:
-        asked.append(waited)
-        return ("short", 0.0, waited)
-
-    waits.begun_alike([0.5] * size, begun_of)
-    assert len(asked) <= AT_ONCE
-    assert sum(count.starts for count in waits.take()) == size

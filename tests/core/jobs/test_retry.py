@@ -117,6 +117,11 @@ def test_each_jitter_has_its_bounds(jitter: dict[str, Any], bounds: tuple[float,
     assert delay_bounds(Retry.exponential(100, 2, cap=500, **jitter), 3) == bounds
 
 
+def test_an_exponential_backoff_has_one_factor_however_it_is_written() -> None:
+    policies = [Retry(first="1s"), Retry.exponential("1s"), Retry(backoff="exponential")]
+    assert {policy.factor for policy in policies} == {2.0}
+
+
 def test_decorrelated_jitter_with_factor_three_has_the_bounds_of_the_one_that_remembers() -> None:
     policy = Retry.exponential(1, 3, cap=100, jitter="decorrelated")
     assert [delay_bounds(policy, attempt) for attempt in range(1, 7)] == [

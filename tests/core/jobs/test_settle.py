@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from fairlead.core.jobs.failure import CRASH_LIMIT, FailureClass, Policies, RetryDenial, policies
 from fairlead.core.jobs.model import CancelRequest, Claim, Ending, ErrorInfo, Held, Hold, Lane, Lease, Outcome, Priority
 from fairlead.core.jobs.retry import Retry
-from fairlead.core.jobs.settle import RetryAdjustment, settle, settle_as_cancelled, succeed
+from fairlead.core.jobs.settle import RetryAdjustment, settle, settle_as_cancelled
 from fairlead.core.jobs.states import MOVES, PENDING, State
 from fairlead.errors import IllegalMove
 
@@ -35,22 +35,11 @@ def test_success_ends_the_job_with_its_result() -> None:
     assert not settlement.recorded
 
 
-def test_many_successes_are_decided_as_each_of_them_alone() -> None:
-    asked = CancelRequest("me", None, 1.0)
-    runs = [
-        (CLAIM, None),
-        (CLAIM._replace(id="b", attempt=3, crashes=2), "result"),
-        (CLAIM._replace(id="c", fence=8, place=5), None),
-        (CLAIM._replace(id="d", cancel=asked), None),
-        (
-            CLAIM._replace(id="e", lease=Lease("owner", "other"), options='{"callback":"hook"}'),
-            "",
-        ),
-        (CLAIM._replace(id="f"), None),
-    ]
-    alone = [settle(claim, Outcome(Ending.SUCCEEDED, result), POLICY, Random(1)) for claim, result in runs]
-    assert succeed([claim for claim, _ in runs], [result for _, result in runs]) == alone
-    assert succeed([], []) == []
+def test_a_success_counts_although_somebody_asked_to_cancel_the_job() -> None:
+    asked = CLAIM._replace(cancel=CancelRequest("me", None, 1.0), options='{"callback":"hook"}')
+    settlement = settle(asked, Outcome(Ending.SUCCEEDED, "result"), POLICY, Random(1))
+    assert (settlement.state, settlement.result, settlement.calls_back) == (State.SUCCEEDED, "result", True)
+    assert settlement.hold.cancelled
 
 
 @pytest.mark.parametrize("ending", [Ending.FAILED, Ending.TIMED_OUT])

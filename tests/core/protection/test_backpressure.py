@@ -1,21 +1,21 @@
 """Admission: which bound counts for whom, and what becomes of what is not wanted."""
 
 from collections.abc import Mapping
+from copy import copy
 
 import pytest
 
 from fairlead.core.jobs.model import Enqueued, Lane, NewJob, Priority
 from fairlead.core.jobs.states import State
 from fairlead.core.protection.backpressure import (
-    ALL,
     DEPTH,
     OVERLOAD,
     POLICY,
     SUBMISSION,
+    USUAL_DEPTH,
     Action,
     Overload,
     Policy,
-    backlog_of,
     checked_depth,
     is_unwanted,
     overload,
@@ -27,7 +27,7 @@ from fairlead.core.protection.backpressure import (
 )
 from fairlead.core.protection.controls import Control, Controls
 from fairlead.core.protection.token_bucket import RateLimit
-from fairlead.errors import ConfigError, TenantQueueFull, TenantRateExceeded
+from fairlead.errors import ConfigError, TenantRateExceeded
 
 LANE = Lane("short", "acme", "mail", Priority.DEFAULT, 1)
 
@@ -39,9 +39,14 @@ def policy(*controls: tuple[str, str, Mapping[str, object]]) -> Policy:
     return Policy(known)
 
 
-def test_nothing_is_bounded_unless_something_is_set() -> None:
+def test_nothing_but_a_large_depth_is_bounded_unless_something_is_set() -> None:
     found = policy()
-    assert (found.any, found.needs_backlog, found.depth("acme"), found.rate_limit("acme")) == (False, False, None, None)
+    assert (found.any, found.overload, found.depth("acme"), found.rate_limit("acme")) == (
+        False,
+        None,
+        USUAL_DEPTH,
+        None,
+    )
     assert not is_unwanted(found, Priority.LOW, 10**9)
 
 
@@ -62,13 +67,11 @@ def test_a_tenant_that_nobody_set_up_has_the_tier_of_anyone() -> None:
     assert policy(rate, ("tenant", "*", {"tier": "free"})).rate_limit("acme") is None
 
 
-def test_a_full_queue_refuses_what_goes_beyond() -> None:
-    found = policy((DEPTH, "tenant:acme", {"waiting": 10}))
-    assert refuse_by_depth(found, "acme", 7, 3) is None
-    refused = refuse_by_depth(found, "acme", 7, 4)
-    assert isinstance(refused, TenantQueueFull)
-    assert (refused.code, refused.retry_after) == ("TENANT_QUEUE_FULL", 5.0)
-    assert refuse_by_depth(found, "globex", 10**9, 1) is None
+def test_a_refusal_says_how_many_wait_and_when_to_come_again() -> None:
+    refused = refuse_by_depth("acme", 10, 7, 4)
+    assert (refused.code, refused.retry_after, refused.quota) == ("TENANT_QUEUE_FULL", 5.0, 10)
+    assert "has 7 waiting jobs and may have 10, so 4 more were refused" in str(refused)
+    assert (str(copy(refused)), copy(refused).retry_after) == (str(refused), 5.0)
 
 
 def test_a_batch_that_never_fits_is_told_so() -> None:
@@ -103,12 +106,6 @@ def test_what_is_put_off_runs_later_but_never_earlier() -> None:
         put_off(job, 60.0, 100.0)
         assert (job.delay, job.run_at) == expected
         assert (job.state, job.deferred) == (State.SCHEDULED, 60.0)
-
-
-def test_a_sample_has_the_bounded_tenants_and_what_is_ready_in_all() -> None:
-    found = policy((DEPTH, "tenant:acme", {"waiting": 10}))
-    other = LANE._replace(tenant="globex")
-    assert backlog_of(found, {LANE: (3, 5), LANE._replace(type="sms"): (1, 1), other: (4, 4)}) == {ALL: 8, "acme": 6}
 
 
 def test_shed_jobs_are_answered_in_their_place() -> None:

@@ -43,7 +43,14 @@ def test_a_bucket_is_full_at_the_instant_it_names() -> None:
 
 @pytest.mark.parametrize(
     ("text", "rate", "burst"),
-    [("100/s", 100.0, 100.0), ("600/m", 10.0, 10.0), ("36/h", 0.01, 1.0), ("20/30s", 2 / 3, 1.0), (2.5, 2.5, 3.0)],
+    [
+        ("100/s", 100.0, 100.0),
+        ("600/m", 10.0, 10.0),
+        ("36/h", 0.01, 1.0),
+        ("36/hour", 0.01, 1.0),
+        ("20/30s", 2 / 3, 1.0),
+        (2.5, 2.5, 3.0),
+    ],
 )
 def test_rates_are_read_as_people_write_them(text: str | float, rate: float, burst: float) -> None:
     found = rate_limit(text)
@@ -53,7 +60,7 @@ def test_rates_are_read_as_people_write_them(text: str | float, rate: float, bur
 
 @pytest.mark.parametrize("text", ["", "100", "0/s", "5/0s", "-1/s", "1/fortnight", "/s", "1/s/s", 0, -1.0, 1e12])
 def test_what_is_no_rate_is_refused(text: str | float) -> None:
-    with pytest.raises(ConfigError, match=r"rate|duration"):
+    with pytest.raises(ConfigError, match="is not a rate"):
         parse_rate(text)
 
 

@@ -8,12 +8,12 @@ import pytest
 
 from fairlead.core.jobs.job_records import JobFilter
 from fairlead.core.jobs.model import Lease, Quota
-from fairlead.core.jobs.settle import succeed
 from fairlead.core.jobs.states import LIVE, State
 from fairlead.stores.sqlite.migrate import migrate
 from fairlead.wiring import make_store
 from tests.stores.sqlite.support import LANE, make_old, new_jobs
 from tests.support.migrations import later_than
+from tests.support.settling import succeed
 
 BEFORE = 20  # the last schema in which indexes asked for the state
 LEASE = Lease("00000000-0000-7000-8000-000000000001", "00000000-0000-7000-8000-000000000002")

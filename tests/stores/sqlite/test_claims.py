@@ -11,7 +11,6 @@ import apsw
 import pytest
 
 from fairlead.core.jobs.model import Claim, Ending, Hold, Lane, Lease, Priority, Quota, Settlement
-from fairlead.core.jobs.settle import succeed
 from fairlead.core.jobs.states import State
 from fairlead.core.jobs.workers import WorkerInfo
 from fairlead.records.store import Store
@@ -20,6 +19,7 @@ from fairlead.stores.sqlite.migrate import migrate
 from fairlead.stores.sqlite.store import SqliteStore
 from fairlead.wiring import make_store
 from tests.stores.sqlite.support import LANE, make_old, new_jobs
+from tests.support.settling import succeed
 
 BEFORE = 18  # the last schema in which each job named its owner and its lease
 

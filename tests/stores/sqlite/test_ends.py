@@ -12,13 +12,13 @@ from fairlead.core.insight.audit import AuditNote
 from fairlead.core.jobs.dead_letters import DeadHold, Revival
 from fairlead.core.jobs.job_records import JobFilter
 from fairlead.core.jobs.model import Ending, ErrorInfo, Hold, Lease, Quota, Settlement
-from fairlead.core.jobs.settle import succeed
 from fairlead.core.jobs.states import State
 from fairlead.records.store import Store
 from fairlead.stores.sqlite.migrate import migrate
 from fairlead.wiring import make_store
 from tests.stores.sqlite.support import LANE, make_old, new_jobs
 from tests.support.migrations import later_than
+from tests.support.settling import succeed
 
 BEFORE = 19  # the last schema in which finished jobs had a table of their own
 JOBS = 2_000

@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 
 from fairlead.core.jobs.model import Lease, Quota
-from fairlead.core.jobs.settle import succeed
 from fairlead.records.store import Store
 from fairlead.stores.sqlite import store as stores
 from fairlead.stores.sqlite.migrate import migrate
 from fairlead.wiring import make_store
 from tests.contract.clock import ManualClock
 from tests.stores.sqlite.support import LANE, new_jobs
+from tests.support.settling import succeed
 
 DAY = 86400.0
 KEPT = 7 * DAY

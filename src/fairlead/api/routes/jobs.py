@@ -45,11 +45,11 @@ from fairlead.core.jobs.model import Enqueued, NewJob, Priority
 from fairlead.core.jobs.states import PENDING, State
 from fairlead.core.jobs.trace import parse_traceparent
 from fairlead.errors import FairleadError, JobNotFound
+from fairlead.handlers.registered import prepare
 from fairlead.operate.cancel_jobs import cancel_many, cancel_one, count
 from fairlead.operate.change_jobs import change_job, hasten_many, retry_job, set_priorities
 from fairlead.operate.dead_letters import DeadLetter, show
 from fairlead.operate.job_explanation import explain_job
-from fairlead.operate.submit import prepare
 
 submissions = APIRouter(prefix="/v1/jobs", tags=["jobs"], route_class=DirectEndpoint)
 router = APIRouter(prefix="/v1/jobs", tags=["jobs"], route_class=Endpoint)

@@ -6,6 +6,7 @@ from fairlead.core.jobs.pools import BUILT_IN, Pool
 
 LEAST = 0.000_1  # seconds; the least charge, so that no job is free
 KEPT = 0.95  # the weight of the old average at each new run
+LONG = 1.0  # seconds; claims of jobs with so long estimates are shared with other workers at once
 
 
 def built_in(name: str) -> Pool:

@@ -16,7 +16,7 @@ Choosing takes logarithmic time. With more than 64 busy parties each gets a bund
 that a claim does not take one job each from hundreds of lanes. A bundle counts like one job of that length.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from hashlib import blake2b
 from itertools import chain
 from math import ceil
@@ -34,7 +34,7 @@ BUNDLE = 0.05  # slot-seconds
 NO_LIMITS: Mapping[str, int] = {}
 KEPT_IDLE = 1_000  # idle shares kept in addition to twice the busy ones
 
-__all__ = ["AGEING", "POOL", "Balance", "Charge", "FairQueue", "Grant", "out_of_turn", "urgency"]
+__all__ = ["AGEING", "POOL", "Balance", "Charge", "FairQueue", "Grant", "urgency"]
 
 
 class Grant(NamedTuple):
@@ -100,11 +100,6 @@ class FairQueue:
         if not share.busy:
             share.enter()
             self._busy.add(share)
-
-    def expect(self, active: ActiveLane) -> None:
-        """Add a lane that may have ready jobs, unless it is known."""
-        if active.lane.id not in self._find(active.lane).lanes:
-            self.add(active)
 
     def drop(self, lane: Lane) -> None:
         """Remove a lane without ready jobs."""
@@ -257,20 +252,6 @@ class FairQueue:
             if share.is_idle:
                 del self._seats[key]
                 del self._accounts[share.pool, share.account]
-
-
-def out_of_turn(
-    lanes: Sequence[ActiveLane], free_slots: int, estimate: Callable[[str, str], float], room: Mapping[str, int]
-) -> list[Grant]:
-    """Divide the free slots evenly among lanes, without fair order, within the room of their pools."""
-    left, each = dict(room), max(1, free_slots // max(1, len(lanes)))
-    grants = []
-    for lane, since in lanes[-free_slots:]:
-        most = min(each, left.get(lane.pool, each))
-        if most > 0:
-            grants.append(Grant(lane, most, since, estimate(lane.pool, lane.type)))
-            left[lane.pool] = left.get(lane.pool, free_slots) - most
-    return grants
 
 
 def _next_pool(left: Iterable[Share], charged: Mapping[Share, float]) -> tuple[Share, float]:

@@ -85,16 +85,10 @@ class SlotUsage:
         else:
             self._sort(runs)
 
-    def ended_alike(self, lane: Lane, took: Sequence[float]) -> None:
-        """Record ended jobs of one lane by run time."""
-        if len(took) < AT_ONCE:
-            self._over += [(lane, ran) for ran in took]
-            return
-        tally, seconds = self._of(lane), sum(took)
-        tally.count += len(took)
-        tally.seconds += seconds
-        longer = [(lane, ran) for ran in took if ran > SHORTEST] if max(took) > SHORTEST else []
-        self._sort_lengths([[lane, len(took), seconds]], longer)
+    @property
+    def knows_more(self) -> bool:
+        """Whether a type without run times has had its first end since the last settlement."""
+        return bool(self.guessed) and (bool(self._over) or any(tally.count for tally in self._lanes.values()))
 
     def settle(self, running: Iterable[tuple[Lane, float]]) -> list[Usage]:
         """Return what to charge, given the claimed jobs and for how long each has run."""

@@ -3,7 +3,7 @@
 The buckets are those of core.fairness.run_times: a percentile is at most 12.5 % too high and never too low.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from random import Random
 from typing import NamedTuple, TypeVar
 
@@ -13,9 +13,8 @@ SAMPLE = 250  # waits that are sorted into buckets; each stands for as many othe
 AT_ONCE = 25  # started jobs; larger batches are sampled at once
 MINUTE = 60
 
-Begun = tuple[str, float, float]
+Begun = tuple[str, float]  # a started job's pool, and its wait in seconds
 Key = TypeVar("Key", str, int)
-Job = TypeVar("Job")
 
 
 class WaitCount(NamedTuple):
@@ -37,29 +36,19 @@ class Spread(NamedTuple):
 
 
 class Waits:
-    """The wait times of one worker's jobs; the start of a job appends to a list, large batches are sampled.
+    """The wait times of one worker's jobs; of large batches a sample is counted."""
 
-    A started job is (pool, ready by the database's clock, started by this process's clock); `ahead` returns how far the
-    database's clock is ahead.
-    """
-
-    def __init__(self, ahead: Callable[[], float] = lambda: 0.0) -> None:
-        self.ahead = ahead
+    def __init__(self) -> None:
         self._begun: list[Begun] = []
         self._counts: dict[tuple[str, int], int] = {}
         self._random = Random()
 
     def begun(self, jobs: Sequence[Begun]) -> None:
         """Add started jobs."""
-        self.begun_alike(jobs, lambda job: job)
-
-    def begun_alike(self, jobs: Sequence[Job], begun_of: Callable[[Job], Begun]) -> None:
-        """Add started jobs; `begun_of` is called only for the sampled ones."""
         if len(jobs) <= AT_ONCE:
-            self._begun += map(begun_of, jobs)
+            self._begun += jobs
         else:
-            sample = thinned(jobs, AT_ONCE, self._random)
-            self._count((begun_of(job), stands_for) for job, stands_for in sample)
+            self._count(thinned(jobs, AT_ONCE, self._random))
 
     def sort(self) -> None:
         """Count the jobs added since the last call."""
@@ -67,9 +56,8 @@ class Waits:
         self._count(thinned(begun, SAMPLE, self._random))
 
     def _count(self, sample: Iterable[tuple[Begun, int]]) -> None:
-        ahead = self.ahead()
-        for (pool, ready_at, started), stands_for in sample:
-            key = (pool, bucket_of(started + ahead - ready_at))
+        for (pool, waited), stands_for in sample:
+            key = (pool, bucket_of(waited))
             self._counts[key] = self._counts.get(key, 0) + stands_for
 
     def take(self) -> list[WaitCount]:

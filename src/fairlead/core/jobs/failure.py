@@ -5,7 +5,7 @@ policy of that failure's class allows; a lost worker uses up no attempt and is c
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from hashlib import sha256
@@ -172,6 +172,21 @@ _DEPENDENCIES = {
     "requests.exceptions": "ConnectionError Timeout ChunkedEncodingError",
     "aiohttp.client_exceptions": "ClientConnectionError ServerTimeoutError ClientPayloadError",
     "urllib3.exceptions": "TimeoutError PoolError ProtocolError NewConnectionError ProxyError SSLError",
+    "smtplib": "SMTPServerDisconnected SMTPConnectError",
+    "sqlalchemy.exc": "OperationalError InterfaceError DisconnectionError TimeoutError",
+    "django.db.utils": "OperationalError InterfaceError",
+    "peewee": "OperationalError InterfaceError",
+    "pymysql.err": "OperationalError InterfaceError",
+    "MySQLdb": "OperationalError InterfaceError",
+    "asyncpg.exceptions": "PostgresConnectionError InterfaceError CannotConnectNowError TooManyConnectionsError",
+    "asyncpg.exceptions._base": "InterfaceError",
+    "pymongo.errors": "ConnectionFailure AutoReconnect ServerSelectionTimeoutError",
+    "elastic_transport": "ConnectionError ConnectionTimeout",
+    "elasticsearch.exceptions": "ConnectionError ConnectionTimeout",
+    "kombu.exceptions": "OperationalError",
+    "amqp.exceptions": "ConnectionError RecoverableConnectionError",
+    "paramiko.ssh_exception": "NoValidConnectionsError",
+    "grpc": "FutureTimeoutError",
     "psycopg": "OperationalError InterfaceError",
     "psycopg2": "OperationalError InterfaceError",
     "redis.exceptions": "ConnectionError TimeoutError BusyLoadingError ClusterDownError TryAgainError ReadOnlyError",
@@ -212,6 +227,12 @@ def classify(
                 return table[name]
     known = next((KNOWN[name] for name in names if name in KNOWN), None)
     return known or _by_status(status)
+
+
+def combined(classes: Iterable[FailureClass]) -> FailureClass:
+    """The class of a group of failures: what all of them are, else an application error."""
+    found = set(classes)
+    return found.pop() if len(found) == 1 else FailureClass.APPLICATION
 
 
 def _by_status(status: int | None) -> FailureClass:

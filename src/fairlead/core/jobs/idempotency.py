@@ -23,6 +23,10 @@ def unique(key: str, scope: Scope | str = Scope.ACTIVE, window: Duration | None 
 
 def check_key(key: str) -> str:
     """Return the key, or part of a key, if it is valid; else ConfigError."""
+    if not isinstance(key, str):
+        raise ConfigError(
+            f"idempotency_key={key!r:.100} is not text; write it like idempotency_key=f'order-{{order_id}}'"
+        )
     if not 1 <= len(key) <= MAX_KEY_LENGTH or "\x00" in key or any("\ud800" <= letter <= "\udfff" for letter in key):
         raise ConfigError(f"an idempotency key has 1 to {MAX_KEY_LENGTH} characters, no NUL and no half surrogate pair")
     return key

@@ -31,7 +31,7 @@ class JobRecord:
     started_at: datetime | None
     finished_at: datetime | None
     worker: str | None
-    result: str | None
+    result: Any  # JSON text as stored; in a program the value that the handler returned
     error: ErrorInfo | None
     key: str | None
     options: str | None

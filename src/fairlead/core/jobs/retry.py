@@ -26,6 +26,7 @@ MAX_ATTEMPTS = 1000
 MAX_POWER = 100.0
 DEFAULT_DELAYS = (1.0, 5.0, 30.0, 300.0, 1800.0)
 LONGEST_DELAY = 365 * 86400.0
+FACTOR = 2.0
 
 CUSTOM = "custom"
 JITTERS = ("full", "none", "equal", "proportional", "decorrelated")
@@ -34,7 +35,7 @@ _FIELDS: dict[str, dict[str, Any]] = {
     "list": {"delays": DEFAULT_DELAYS},
     "fixed": {"first": 1.0},
     "linear": {"first": 1.0, "cap": 1800.0},
-    "exponential": {"first": 1.0, "factor": 4.0, "cap": 1800.0},
+    "exponential": {"first": 1.0, "factor": FACTOR, "cap": 1800.0},
     "polynomial": {"first": 1.0, "power": 2.0, "cap": 1800.0},
     CUSTOM: {},
 }
@@ -79,7 +80,7 @@ class Retry:
         return cls(**others, backoff="linear", first=first)
 
     @classmethod
-    def exponential(cls, first: Duration, factor: float = 2.0, **others: Any) -> "Retry":
+    def exponential(cls, first: Duration, factor: float = FACTOR, **others: Any) -> "Retry":
         """Waits that are multiplied by `factor` each time."""
         return cls(**others, backoff="exponential", first=first, factor=factor)
 

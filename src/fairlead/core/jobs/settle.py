@@ -3,9 +3,7 @@
 Workers, the recoverer, timeouts and cancellation call `settle`; `store.jobs.settle` writes the resulting Settlement.
 """
 
-from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from itertools import repeat
 from random import Random
 from typing import NamedTuple
 
@@ -26,8 +24,6 @@ LOST_FINGERPRINT = fingerprint(LOST)
 
 Policy = Retry | Policies
 
-_new = tuple.__new__
-
 
 class RetryAdjustment(NamedTuple):
     """A change to a failure's retry for reasons outside the job: an open breaker, a retry budget, a quarantine.
@@ -46,30 +42,13 @@ def settle(
     job: Claim | Held, outcome: Outcome, policy: Policy, rng: Random, adjustment: RetryAdjustment | None = None
 ) -> Settlement:
     """Return the state change of a job whose run, or whose wait, ended in `outcome`."""
-    if outcome.ending is SUCCEEDED:
-        return _succeed(job, outcome)
-    decide = _DECISIONS[outcome.ending] if job.cancel is None else _cancel_requested
+    ending = outcome.ending
+    decide = _DECISIONS[ending] if job.cancel is None or ending is SUCCEEDED else _cancel_requested
     settlement = decide(job, outcome, policy, rng)
     if adjustment is not None and settlement.state in (State.RETRYING, State.DEAD):
         settlement = _adjust(settlement, job, policy_for(policy, _failure(outcome)), adjustment, rng)
     states.require(settlement.hold.state, settlement.state)
     return settlement
-
-
-def succeed(claims: Sequence[Claim], results: Iterable[str | None]) -> list[Settlement]:
-    """Settle many successful runs at once, column by column for speed; equals `settle` of each."""
-    states.require(states.RUNNING, states.SUCCEEDED)
-    if not claims:
-        return []
-    ids, _, _, attempts, crashes, fences, _, _, _, _, options, leases, cancels, places = zip(*claims, strict=True)
-    same = all(map(_all_equal, (fences, leases, cancels)))  # the jobs of one claim mostly share their hold
-    holds = repeat(claims[0].hold) if same else [job.hold for job in claims]
-    calls_back = repeat(False) if options.count(None) == len(options) else map(_calls_back, options)
-    each = zip(
-        ids, holds, repeat(states.SUCCEEDED), attempts, crashes, repeat(SUCCEEDED), repeat(0.0), results, repeat(None),
-        calls_back, places, repeat(None),
-    )  # fmt: skip
-    return list(map(_new, repeat(Settlement), each))
 
 
 def settle_as_cancelled(settlement: Settlement, job: Held) -> Settlement | None:
@@ -85,11 +64,9 @@ def is_followed(settlement: Settlement) -> bool:
     return settlement.state is State.EXPIRED or (settlement.calls_back and settlement.state in states.FINAL)
 
 
-def _succeed(job: Claim | Held, outcome: Outcome) -> Settlement:
+def _succeed(job: Claim | Held, outcome: Outcome, policy: Policy, rng: Random) -> Settlement:
     """A success counts in spite of a cancel request."""
-    settlement = _settlement(job, outcome, states.SUCCEEDED)
-    states.require(settlement.hold.state, states.SUCCEEDED)
-    return settlement
+    return _settlement(job, outcome, states.SUCCEEDED)
 
 
 def _fail(job: Claim | Held, outcome: Outcome, policy: Policy, rng: Random) -> Settlement:
@@ -182,10 +159,6 @@ def _calls_back(options: str | None) -> bool:
     return options is not None and wants_callback(options)
 
 
-def _all_equal(values: Sequence[object]) -> bool:
-    return values.count(values[0]) == len(values)
-
-
 def _with_fingerprint(error: ErrorInfo) -> ErrorInfo:
     """Return the error with a fingerprint, computed if it has none."""
     if error.fingerprint:
@@ -194,6 +167,7 @@ def _with_fingerprint(error: ErrorInfo) -> ErrorInfo:
 
 
 _DECISIONS = {
+    Ending.SUCCEEDED: _succeed,
     Ending.FAILED: _fail,
     Ending.TIMED_OUT: _fail,
     Ending.SNOOZED: _snooze,

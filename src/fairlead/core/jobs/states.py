@@ -8,22 +8,38 @@ from fairlead.errors import IllegalMove
 class State(StrEnum):
     """The state of a job."""
 
-    CREATED = "created"  # being submitted; no stored job rests here
-    SCHEDULED = "scheduled"  # waits for its run_at
-    BLOCKED = "blocked"  # waits for its parents
-    READY = "ready"  # may be claimed
-    ENQUEUED = "enqueued"  # ready, and its id is on a broker
-    RUNNING = "running"  # owned by one worker under a lease
-    RETRYING = "retrying"  # failed, waits for its next attempt
+    CREATED = "created"
+    SCHEDULED = "scheduled"
+    BLOCKED = "blocked"
+    READY = "ready"
+    ENQUEUED = "enqueued"
+    RUNNING = "running"
+    RETRYING = "retrying"
     SUCCEEDED = "succeeded"
-    DEAD = "dead"  # a dead letter: only an operator can move it
+    DEAD = "dead"
     CANCELLED = "cancelled"
-    EXPIRED = "expired"  # did not start before its not_after
+    EXPIRED = "expired"
 
     __hash__ = str.__hash__  # faster than Enum.__hash__; states are hashed for every job
 
 
-# For code that runs for every job: reading an enum member is slow.
+MEANINGS: dict[State, str] = {
+    State.CREATED: "is being submitted",
+    State.SCHEDULED: "waits for its time",
+    State.BLOCKED: "waits for the jobs that it depends on",
+    State.READY: "waits for a worker",
+    State.ENQUEUED: "waits for a worker, and its id is on a message broker",
+    State.RUNNING: "runs on one worker, under a lease",
+    State.RETRYING: "failed, and waits for its next attempt",
+    State.SUCCEEDED: "ran to its end; its result is stored",
+    State.DEAD: "failed for good: a dead letter, which only an operator moves",
+    State.CANCELLED: "was cancelled before or while it ran",
+    State.EXPIRED: "did not start before its `not_after`",
+}
+# No job reaches these states yet: they belong to job flows and message brokers.
+PLANNED = frozenset({State.CREATED, State.BLOCKED, State.ENQUEUED})
+
+# Module constants for hot code: reading a member of an enumeration is slow.
 SCHEDULED, READY, RUNNING, SUCCEEDED = State.SCHEDULED, State.READY, State.RUNNING, State.SUCCEEDED
 
 MOVES: dict[State, frozenset[State]] = {

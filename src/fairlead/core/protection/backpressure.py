@@ -13,7 +13,7 @@ from enum import StrEnum
 from typing import Any
 
 from fairlead.core.durations import Duration, seconds
-from fairlead.core.jobs.model import Enqueued, Lane, NewJob, Priority
+from fairlead.core.jobs.model import Enqueued, NewJob, Priority
 from fairlead.core.jobs.states import State
 from fairlead.core.names import check_name
 from fairlead.core.protection.controls import Controls, Value
@@ -33,7 +33,7 @@ RETRY_AFTER = 5.0  # seconds; the backlog is sampled about every second and has 
 DEFERRED = "DEFERRED"
 OPTION = "deferred"  # in the options of a deferred job: its delay
 SHED = "SHED"
-MOST_TENANTS = 10_000
+USUAL_DEPTH = 1_000_000  # the bound on a tenant's waiting jobs without a rule
 
 
 class Action(StrEnum):
@@ -99,13 +99,12 @@ class Policy:
         self._rate_limits = rate_limits(controls)
         policy = controls.get(OVERLOAD, POLICY)
         self.overload = Overload.from_value(policy.value) if policy and policy.value else None
-        self.needs_backlog = bool(self._depths or self.overload)
-        self.any = self.needs_backlog or bool(self._rate_limits)
+        self.any = bool(self.overload or self._rate_limits)  # beside depths, which bound every tenant
 
-    def depth(self, tenant: str) -> int | None:
+    def depth(self, tenant: str) -> int:
         """Return how many jobs of a tenant may wait; None is no bound."""
         found: int | None = self._narrowest(self._depths, tenant)
-        return found
+        return USUAL_DEPTH if found is None else found
 
     def rate_limit(self, tenant: str) -> RateLimit | None:
         """Return the rate limit of a tenant's submissions, or None."""
@@ -134,48 +133,34 @@ def depths(controls: Controls) -> dict[str, int]:
 def rate_limits(controls: Controls) -> dict[str, RateLimit]:
     """Return the rate limits of submissions by rule name."""
     found = {name: _rate_limit(item.value or {}) for name, item in sorted(controls.of(SUBMISSION).items())}
-    return {name: limit for name, limit in found.items() if limit is not None}
+    return {name: way for name, way in found.items() if way is not None}
 
 
 def _rate_limit(value: Value) -> RateLimit | None:
     return readable(lambda: rate_limit(value["rate"], value.get("burst")), None)
 
 
-def backlog_of(policy: Policy, waiting: Mapping[Lane, tuple[int, int]]) -> dict[str, int]:
-    """Return the count of all ready jobs, and of waiting jobs of bounded tenants, from (ready, waiting) by lane."""
-    total, tenants = 0, dict[str, int]()
-    for lane, (ready, all_) in waiting.items():
-        total += ready
-        if policy.depth(lane.tenant) is not None:
-            tenants[lane.tenant] = tenants.get(lane.tenant, 0) + all_
-    largest = sorted(tenants.items(), key=lambda item: -item[1])[:MOST_TENANTS]
-    return {ALL: total, **dict(largest)}
-
-
-def refuse_by_depth(policy: Policy, tenant: str, waiting: int, count: int) -> Refused | None:
+def refuse_by_depth(tenant: str, most: int, waiting: int, count: int) -> TenantQueueFull:
     """Return the error if `count` more jobs would exceed the tenant's bound, else None."""
-    most = policy.depth(tenant)
-    if most is None or waiting + count <= most:
-        return None
     return TenantQueueFull(
-        f"tenant {tenant!r} has about {waiting} waiting jobs and may have {most}, so {count} more were refused; "
+        f"tenant {tenant!r} has {waiting} waiting jobs and may have {most}, so {count} more were refused; "
         "nothing was stored: submit again later, or raise the bound with `fairlead backpressure depth`",
         RETRY_AFTER,
         quota=most,
     )
 
 
-def refuse_by_rate(limit: RateLimit, tenant: str, count: int, again_in: float) -> Refused:
+def refuse_by_rate(way: RateLimit, tenant: str, count: int, again_in: float) -> Refused:
     """Return the error for a submission beyond the tenant's rate limit."""
     advice = f"submit again in {again_in:.3g} s"
-    if count > limit.burst:
-        advice = f"at most {limit.burst:g} can be submitted at once: submit in smaller batches"
+    if count > way.burst:
+        advice = f"at most {way.burst:g} can be submitted at once: submit in smaller batches"
     return TenantRateExceeded(
-        f"tenant {tenant!r} may submit {limit.rate:g} jobs a second, {limit.burst:g} at once, so {count} were refused; "
+        f"tenant {tenant!r} may submit {way.rate:g} jobs a second, {way.burst:g} at once, so {count} were refused; "
         f"nothing was stored: {advice}",
         again_in,
-        quota=limit.burst,
-        window=limit.burst / limit.rate,
+        quota=way.burst,
+        window=way.burst / way.rate,
     )
 
 

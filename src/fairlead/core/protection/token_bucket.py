@@ -72,7 +72,10 @@ def _per_second(text: str) -> float:
     if not found:
         raise ConfigError(f"{text!r} is not a rate; write it like 100/s, 600/m, 5/h or 20/30s")
     amount, span = found.groups()
-    length = seconds(span if span[0].isdigit() else f"1{span}")
+    try:
+        length = seconds(span if span[0].isdigit() else f"1{span}")
+    except ConfigError:
+        raise ConfigError(f"{text!r} is not a rate; write it like 100/s, 600/m, 5/h, 20/hour or 20/30s") from None
     if length <= 0:
         raise ConfigError(f"{text!r} is not a rate: its span of time must be more than 0")
     return float(amount) / length

@@ -34,7 +34,7 @@ async def migrate(url: str) -> list[str]:
             return applied
 
 
-async def check_schema(connection: psycopg.AsyncConnection[Any]) -> None:
+async def check_schema(connection: Any) -> None:
     """Raise SchemaMismatch unless the schema is the one this version needs."""
     require_schema(await _current_version(connection), needed_version(MIGRATIONS))
 
@@ -74,7 +74,7 @@ async def _apply_missing(connection: psycopg.AsyncConnection[Any]) -> list[str]:
     return applied
 
 
-async def _current_version(connection: psycopg.AsyncConnection[Any]) -> int | None:
+async def _current_version(connection: Any) -> int | None:
     cursor = await connection.execute(query("schema_exists"))
     row = await cursor.fetchone()
     if row is None or row[0] is None:

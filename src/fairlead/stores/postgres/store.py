@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Collection, Iterable, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Any, TypeVar
 
 import psycopg
@@ -12,10 +12,9 @@ from pydantic_core import to_json
 from fairlead.core.jobs.model import Claim, Enqueued, Held, Lane, Lease, NewJob, Quota, Settlement
 from fairlead.core.jobs.settle import is_followed
 from fairlead.core.jobs.states import FINAL
-from fairlead.core.plain import PlainBatch
-from fairlead.errors import StoreError, StoreRefused, StoreUnavailable
+from fairlead.errors import StoreRefused, StoreUnavailable
 from fairlead.ports.database import Rows, Run, Script, Settle, Statement
-from fairlead.ports.jobs import AdmissionCheck, BlockingTransaction, JobStore, OpenTransaction
+from fairlead.ports.jobs import AdmissionCheck, BlockingTransaction, DepthBound, JobStore, OpenTransaction
 from fairlead.records import rows
 from fairlead.records.enqueue import enqueue_script, waking
 from fairlead.records.following import follow_script
@@ -24,7 +23,6 @@ from fairlead.records.lanes import KnownLanes, distinct_lanes, ensure_lanes
 from fairlead.stores.migrations import needed_version
 from fairlead.stores.postgres import partitions
 from fairlead.stores.postgres.arrays import Texts, plain_array
-from fairlead.stores.postgres.blocking import OwnThread
 from fairlead.stores.postgres.connection import (
     DEADLINE,
     POOL_SIZE,
@@ -42,6 +40,7 @@ from fairlead.stores.within import drive_async, run_within
 
 NOBODY = "00000000-0000-0000-0000-000000000000"
 SHARD = 0
+LOCK = "lock_depth"
 
 Value = TypeVar("Value")
 
@@ -90,7 +89,6 @@ class PostgresStore(JobStore):
         self._listen_conninfo = None if listen_url is None else conninfo(listen_url)
         self._pool = make_pool(url)
         self._transactions = Transactions(url, self._joined)
-        self._own_thread = OwnThread(url)
 
     async def open(self) -> None:
         """Connect, and check that the schema is the one this version needs."""
@@ -98,30 +96,27 @@ class PostgresStore(JobStore):
             async with await psycopg.AsyncConnection.connect(self._conninfo, autocommit=True) as connection:
                 await check_schema(connection)
         self._pool = make_pool(self._url)
-        self._own_thread = OwnThread(self._url)
         await self._pool.open()
 
     async def close(self) -> None:
         """Give back all connections."""
-        await asyncio.to_thread(self._own_thread.close)
         await self._transactions.close()
         await self._pool.close(timeout=5)
 
-    async def enqueue(self, jobs: Sequence[NewJob], again: bool = False, wake: Collection[str] = ()) -> list[Enqueued]:
+    async def enqueue(
+        self,
+        jobs: Sequence[NewJob],
+        again: bool = False,
+        wake: Collection[str] = (),
+        bounds: Sequence[DepthBound] = (),
+    ) -> list[Enqueued]:
         """Store the jobs in one transaction, with hints that leave with its commit."""
         await self._ensure_lanes(distinct_lanes(jobs))
         ids, payloads = [job.id for job in jobs], [job.payload for job in jobs]
-        is_plain = not again and all(job.is_plain for job in jobs)
+        is_plain = not again and not bounds and all(job.is_plain for job in jobs)
         if is_plain and await self._insert_plain(ids, _lane_ids(jobs), payloads, wake):
             return [Enqueued(job_id, False) for job_id in ids]
-        return await self.transact(lambda: waking(enqueue_script(jobs, again), wake))
-
-    async def enqueue_plain(self, batch: PlainBatch, wake: Collection[str] = ()) -> None:
-        """The same for many jobs that nothing is special about."""
-        await self._ensure_lanes([batch.lane])
-        lanes = [str(batch.lane.id)] * len(batch.ids)
-        if not await self._insert_plain(batch.ids, lanes, batch.payloads, wake):
-            await self.transact(lambda: waking(enqueue_script(batch.jobs()), wake))
+        return await self.transact(lambda: waking(enqueue_script(jobs, again, bounds, LOCK), wake))
 
     async def _insert_plain(
         self, ids: Sequence[str], lanes: Sequence[str], payloads: Sequence[str], wake: Collection[str]
@@ -135,26 +130,6 @@ class PostgresStore(JobStore):
                 return False
             raise
         return True
-
-    def enqueue_now(self, jobs: Sequence[NewJob], wake: Collection[str] = ()) -> list[Enqueued] | None:
-        """Store jobs that nothing is special about, on the calling thread where nobody else does; else None."""
-        if self._lanes.new_among(distinct_lanes(jobs)) or not all(job.is_plain for job in jobs):
-            return None
-        ids = [job.id for job in jobs]
-        name, given = _plain_insert(ids, _lane_ids(jobs), [job.payload for job in jobs], wake)
-        try:
-            is_stored = self._own_thread.run(name, {"shard": SHARD, **given})
-        except StoreRefused as error:
-            if isinstance(error.__cause__, UniqueViolation):
-                return None
-            raise
-        return [Enqueued(job_id, False) for job_id in ids] if is_stored else None
-
-    def wake_now(self, pools: Iterable[str]) -> None:
-        """Hint to listening workers that these pools may have work."""
-        with suppress(StoreError):
-            for pool in set(pools):
-                self._own_thread.run("notify", {"pool": pool})
 
     def enqueue_within(self, connection: Any, jobs: Sequence[NewJob], admission: AdmissionCheck | None = None) -> Any:
         """Store the jobs in the caller's own open transaction."""

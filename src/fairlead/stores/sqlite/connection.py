@@ -6,6 +6,7 @@ import re
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from copy import copy
 from functools import cache
 from operator import itemgetter
 from pathlib import Path
@@ -138,7 +139,7 @@ def translating(path: str) -> Iterator[None]:
 def explain(error: Exception, path: str) -> FairleadError:
     """What a driver's error means and what to do about it."""
     if isinstance(error, FairleadError):
-        return type(error)(*error.args)
+        return copy(error)
     text = str(error) or type(error).__name__
     if isinstance(error, (*BUSY, apsw.ProtocolError)):
         return StoreUnavailable(

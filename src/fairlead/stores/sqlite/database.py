@@ -64,15 +64,23 @@ class Database:
         if self._writer is not None and self._pid == os.getpid():
             self._end()
 
+    async def start(self) -> None:
+        """The same as `open`, without holding up the event loop."""
+        await asyncio.to_thread(self.open)
+
+    async def stop(self) -> None:
+        """The same as `close`, without holding up the event loop."""
+        await asyncio.to_thread(self.close)
+
     async def run(self, work: Callable[[apsw.Connection, float], Value | Afterwards[Value]]) -> Value:
         """The work's result, after its transaction has been committed."""
         answer: asyncio.Future[Value] = asyncio.get_running_loop().create_future()
         self._writing().submit(work, answer)
         return await answer
 
-    def call(self, work: Callable[[apsw.Connection, float], Value]) -> Value:
-        """The same, blocking; where nobody else writes the calling thread does the work itself."""
-        line = self._writing()
+    def call(self, work: Callable[[apsw.Connection, float], Value | Afterwards[Value]], writes: bool = True) -> Value:
+        """Run a work from a thread that may block: on that thread, where nobody else uses the connection."""
+        line = self._writing() if writes else self._reading()
         result = line.run_here(work)
         if result is None:
             answer: Future[Value] = Future()
@@ -163,6 +171,31 @@ class Database:
         if wal_bytes(self.address.path) > LARGEST_WAL:
             _truncate_wal(connection)
         _forget_statistics(connection)
+
+
+class CallingThread(Database):
+    """A database as threads that block use it: its coroutines do the work where they are called and never wait."""
+
+    def __init__(self, database: Database) -> None:
+        self._lines = database
+        self.address = database.address
+
+    async def start(self) -> None:
+        """Connect."""
+        self._lines.open()
+
+    async def stop(self) -> None:
+        """Disconnect; a database in memory is left to its owner."""
+        if not self._lines.address.in_memory:
+            self._lines.close()
+
+    async def run(self, work: Callable[[apsw.Connection, float], Value | Afterwards[Value]]) -> Value:
+        """The work's result, after its transaction has been committed."""
+        return self._lines.call(work)
+
+    async def read(self, work: Callable[[apsw.Connection, float], Value]) -> Value:
+        """The result of a work that only reads."""
+        return self._lines.call(work, writes=False)
 
 
 def wal_bytes(path: str) -> int:

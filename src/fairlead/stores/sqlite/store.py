@@ -1,25 +1,23 @@
 """The store port on SQLite."""
 
-import asyncio
 import json
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from copy import copy
 from typing import Any, TypeVar
 
-import apsw
 from pydantic_core import from_json
 
-from fairlead.core.jobs.model import Claim, Enqueued, Lane, Lease, NewJob, Quota, Settlement
-from fairlead.core.plain import PlainBatch
+from fairlead.core.jobs.model import Claim, Enqueued, Lease, NewJob, Quota, Settlement
 from fairlead.errors import ConfigError
 from fairlead.ports.database import Rows, Script
-from fairlead.ports.jobs import AdmissionCheck, BlockingTransaction, JobStore, OpenTransaction
+from fairlead.ports.jobs import AdmissionCheck, BlockingTransaction, DepthBound, JobStore, OpenTransaction
 from fairlead.records import rows
 from fairlead.records.lanes import KnownLanes, distinct_lanes
 from fairlead.stores.sqlite import verbs
 from fairlead.stores.sqlite.address import parse
 from fairlead.stores.sqlite.connection import query
-from fairlead.stores.sqlite.database import Database
+from fairlead.stores.sqlite.database import CallingThread, Database
 from fairlead.stores.sqlite.leasebook import SqliteLeaseBook
 from fairlead.stores.sqlite.migrate import apply_missing, check_schema
 from fairlead.stores.sqlite.telling import columns_of
@@ -49,7 +47,7 @@ class SqliteStore(JobStore):
 
     async def open(self) -> None:
         """Connect, and check that the schema is the one this version needs; one in memory is made here."""
-        await asyncio.to_thread(self._database.open)
+        await self._database.start()
         try:
             if self._address.in_memory:
                 await self._database.run(apply_missing)
@@ -60,7 +58,13 @@ class SqliteStore(JobStore):
 
     async def close(self) -> None:
         """Give back all connections."""
-        await asyncio.to_thread(self._database.close)
+        await self._database.stop()
+
+    def blocking(self) -> "SqliteStore":
+        """The same store with verbs that run on the calling thread, and whose coroutines therefore never wait."""
+        own = copy(self)
+        own._database = CallingThread(self._database)
+        return own
 
     def lease_book(self) -> SqliteLeaseBook:
         """A lease book on a connection of its own; a database in memory has only one."""
@@ -68,37 +72,20 @@ class SqliteStore(JobStore):
             return SqliteLeaseBook(self._database)
         return SqliteLeaseBook(self._url, self._clock)
 
-    async def enqueue(self, jobs: Sequence[NewJob], again: bool = False, wake: Collection[str] = ()) -> list[Enqueued]:
-        """Store the jobs in one transaction, and hint when it is committed."""
-        return await self._enqueue(distinct_lanes(jobs), lambda lanes: verbs.enqueue(jobs, lanes), wake)
-
-    async def enqueue_plain(self, batch: PlainBatch, wake: Collection[str] = ()) -> None:
-        """The same for many jobs that nothing is special about."""
-        await self._enqueue([batch.lane], lambda lanes: verbs.enqueue_plain(batch, lanes), wake)
-
-    def enqueue_now(self, jobs: Sequence[NewJob], wake: Collection[str] = ()) -> list[Enqueued]:
-        """Store the jobs in one transaction, on the calling thread where nobody else writes."""
-        new = self._lanes.new_among(distinct_lanes(jobs))
-        answers = self._database.call(verbs.enqueue(jobs, new))
-        if new:
-            self._lanes.add(new)
-        if wake:
-            self._wakeups.wake(set(wake))
-        return answers
-
-    async def _enqueue(
+    async def enqueue(
         self,
-        lanes: Iterable[Lane],
-        make_work: Callable[[list[Lane]], Callable[[apsw.Connection, float], Value]],
-        wake: Collection[str],
-    ) -> Value:
-        """Do a work that stores the lanes that may be new before jobs."""
-        new = self._lanes.new_among(lanes)
-        answer = await self._database.run(make_work(new))
+        jobs: Sequence[NewJob],
+        again: bool = False,
+        wake: Collection[str] = (),
+        bounds: Sequence[DepthBound] = (),
+    ) -> list[Enqueued]:
+        """Store the jobs in one transaction, and hint when it is committed."""
+        new = self._lanes.new_among(distinct_lanes(jobs))
+        answers = await self._database.run(verbs.enqueue(jobs, new, again, bounds))
         self._lanes.add(new)
         if wake:
             self._wakeups.wake(set(wake))
-        return answer
+        return answers
 
     def enqueue_within(self, connection: Any, jobs: Sequence[NewJob], admission: AdmissionCheck | None = None) -> Any:
         """Store the jobs in the caller's own open transaction."""
@@ -155,10 +142,6 @@ class SqliteStore(JobStore):
 
     async def wake(self, pools: Iterable[str]) -> None:
         """Hint to listening workers that these pools may have work."""
-        self.wake_now(pools)
-
-    def wake_now(self, pools: Iterable[str]) -> None:
-        """The same, from any thread."""
         self._wakeups.wake(set(pools))
 
     async def listen(self, on_wake: Callable[[str], None]) -> None:

@@ -10,7 +10,7 @@ from array import array
 from collections import Counter
 from collections.abc import Callable, Generator, Mapping, Sequence
 from datetime import datetime
-from itertools import chain, repeat
+from itertools import chain
 from typing import Any, NamedTuple, TypeVar, cast
 
 import apsw
@@ -19,8 +19,8 @@ from pydantic_core import from_json, to_json
 from fairlead.core.jobs.model import Enqueued, Lane, Lease, NewJob, Quota, Settlement
 from fairlead.core.jobs.settle import is_followed
 from fairlead.core.jobs.states import FINAL
-from fairlead.core.plain import PlainBatch
 from fairlead.ports.database import Run, RunEach, Script, Settle, Statement
+from fairlead.ports.jobs import DepthBound
 from fairlead.records import rows
 from fairlead.records.enqueue import enqueue_script
 from fairlead.records.following import follow_script
@@ -78,12 +78,14 @@ def each(name: str, batch: Sequence[dict[str, Any]]) -> Callable[[apsw.Connectio
     return lambda connection, now: execute(connection, name, batch, now)
 
 
-def enqueue(jobs: Sequence[NewJob], lanes: Sequence[Lane]) -> Callable[[apsw.Connection, float], list[Enqueued]]:
+def enqueue(
+    jobs: Sequence[NewJob], lanes: Sequence[Lane], again: bool = False, bounds: Sequence[DepthBound] = ()
+) -> Callable[[apsw.Connection, float], list[Enqueued]]:
     """A work that stores jobs, and before them the lanes that may be new.
 
     One that was stored before is left as it is, live or finished: no statement has to take it back.
     """
-    if all(job.is_plain for job in jobs):
+    if not bounds and all(job.is_plain for job in jobs):
         insert = _insert_plain([(job.id, job.lane.id, job.payload) for job in jobs], lanes)
         answers = [Enqueued(job.id, False) for job in jobs]
         return lambda connection, now: insert(connection, now) or answers
@@ -92,16 +94,9 @@ def enqueue(jobs: Sequence[NewJob], lanes: Sequence[Lane]) -> Callable[[apsw.Con
         perform = performing(connection, now)
         if lanes:
             drive(ensure_lanes(lanes), perform)
-        return drive(enqueue_script(jobs), perform)
+        return drive(enqueue_script(jobs, bounds=() if again else bounds), perform)
 
     return work
-
-
-def enqueue_plain(batch: PlainBatch, lanes: Sequence[Lane]) -> Callable[[apsw.Connection, float], None]:
-    """The same for many jobs that nothing is special about."""
-    return _insert_plain(
-        list(zip(batch.ids, repeat(batch.lane.id, len(batch.ids)), batch.payloads, strict=True)), lanes
-    )
 
 
 def _insert_plain(
