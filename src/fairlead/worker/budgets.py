@@ -11,9 +11,9 @@ from fairlead.core.jobs.settle import RetryAdjustment
 from fairlead.core.protection.retry_budget import KIND, RetryBudget, allowed, stretch
 from fairlead.core.protection.run_counts import BUCKETS, TENANT, Count, Sums, subject
 from fairlead.core.stored import restored
+from fairlead.runtime.controls import ControlView
+from fairlead.runtime.run_counts import RunCounts
 from fairlead.telemetry.events import RetriesDelayed, RetriesRefused, Telemetry
-from fairlead.worker.controls import ControlView
-from fairlead.worker.run_counts import RunCounts
 
 
 class Budgets:

@@ -26,9 +26,9 @@ from fairlead.core.protection.limits import LIMIT, LimitedQuota
 from fairlead.errors import StoreError
 from fairlead.handlers.spec import HandlerSpec
 from fairlead.records.store import Store
+from fairlead.runtime.breakers import Breakers, Permit, TrippingBreakers, spread
+from fairlead.runtime.controls import ControlView
 from fairlead.telemetry.events import Telemetry
-from fairlead.worker.breakers import Breakers, Permit, TrippingBreakers, spread
-from fairlead.worker.controls import ControlView
 from fairlead.worker.limits import LimitGate
 from fairlead.worker.unanswered_claims import UnansweredClaims
 

@@ -36,12 +36,12 @@ from fairlead.core.protection.run_counts import (
 from fairlead.handlers.spec import Registry
 from fairlead.ports.jobs import CONTROLS_HINT, HEALTH_HINT
 from fairlead.records.store import Store
+from fairlead.runtime.breakers import Breakers, TrippingBreakers
+from fairlead.runtime.controls import ControlView
+from fairlead.runtime.periodic import Periodic
+from fairlead.runtime.run_counts import GENERATION, RunCounts
 from fairlead.telemetry.events import Telemetry, TypeQuarantined
-from fairlead.worker.breakers import Breakers, TrippingBreakers
 from fairlead.worker.budgets import Budgets
-from fairlead.worker.controls import ControlView
-from fairlead.worker.periodic import Periodic
-from fairlead.worker.run_counts import GENERATION, RunCounts
 
 EVERY = 0.5
 SOONEST = 0.1

@@ -15,9 +15,9 @@ from fairlead.core.jobs.settle import settle_as_cancelled
 from fairlead.core.jobs.states import State
 from fairlead.errors import StoreError
 from fairlead.records.store import Store
+from fairlead.runtime.outage import Outage
 from fairlead.telemetry.events import SettlementRefused, Telemetry
 from fairlead.worker.progress import ProgressBook
-from fairlead.worker.trouble import Trouble
 
 GROUP = 2_000
 ABREAST = 2  # groups that are on their way at once
@@ -38,7 +38,7 @@ class Settler:
         self._store = store
         self._progress = progress
         self._telemetry = telemetry
-        self._trouble = Trouble(telemetry, "settler")
+        self._trouble = Outage(telemetry, "settler")
         self._after = after
         self.counts: Counter[State] = Counter()  # of the settlements that are stored, by state
         self._waiting: list[Settlement] = []

@@ -27,8 +27,8 @@ from fairlead.core.jobs.settle import settle
 from fairlead.core.protection.controls import Controls
 from fairlead.handlers.options import overridden
 from fairlead.handlers.spec import HandlerSpec, Registry
+from fairlead.runtime.controls import ControlView
 from fairlead.telemetry.events import CancelAsked, JobEnded, JobStarted, LateExecution, Telemetry, ThreadLost
-from fairlead.worker.controls import ControlView
 from fairlead.worker.forks import ForkGuard
 from fairlead.worker.health import Health
 from fairlead.worker.pace import Pace

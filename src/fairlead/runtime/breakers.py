@@ -27,6 +27,8 @@ from fairlead.core.protection.run_counts import DEPENDENCY, TYPE, Sums
 from fairlead.handlers.spec import Registry
 from fairlead.ports.jobs import CONTROLS_HINT
 from fairlead.records.store import Store
+from fairlead.runtime.controls import ControlView
+from fairlead.runtime.run_counts import RunCounts
 from fairlead.telemetry.events import (
     BreakerClosed,
     BreakerHalfOpen,
@@ -35,8 +37,6 @@ from fairlead.telemetry.events import (
     Event,
     Telemetry,
 )
-from fairlead.worker.controls import ControlView
-from fairlead.worker.run_counts import RunCounts
 
 TRIES = 5
 LONGEST_TRIPPING = 1.0  # seconds that a breaker which seems about to open keeps jobs back
