@@ -74,6 +74,7 @@ def revive_script(revivals: Sequence[Revival], note: AuditNote) -> Script[Revive
     if free:
         yield from _insert_lanes(item.lane for item in free if item.payload is not None)
         ids = {row[0] for row in (yield RunEach("revive", [_revival_row(item) for item in free]))}
+        yield RunEach("remove_revived", [{"id": job_id} for job_id in sorted(ids)])
         yield from append_script(_counted(note, ids), sorted(ids))
     return Revived(frozenset(ids), refused)
 
@@ -158,7 +159,7 @@ def _keyed(revival: Revival) -> NewJob:
 
 def _own_key(job: NewJob) -> dict[str, Any]:
     assert job.unique is not None
-    return {"tenant": job.lane.tenant, "key": job.unique.key, "job_id": job.id}
+    return {"tenant": job.lane.tenant, "type": job.lane.type, "key": job.unique.key, "job_id": job.id}
 
 
 def _hold_row(hold: DeadHold) -> dict[str, Any]:

@@ -55,7 +55,7 @@ def test_a_cancelled_job_says_who_and_why() -> None:
         (State.SUCCEEDED, "it has ended"),
         (State.EXPIRED, "it has ended"),
         (State.CANCELLED, "nothing left to cancel"),
-        (State.DEAD, "dlq cancel"),
+        (State.DEAD, "jobs cancel"),
     ],
 )
 def test_what_cannot_be_cancelled_says_why(state: State, words: str) -> None:

@@ -65,6 +65,7 @@ BEHIND = 5.0  # seconds that a due job may wait for promotion before an alert
 LATELY = 600.0  # seconds for which a lost worker makes an alert
 MOST_TOPICS = 6
 MOST_NAMES = 3
+MOST_ALIKE = 5  # alerts of one code that are listed one by one; the rest becomes one alert
 
 CLOSED_BEFORE = "What is said above may be why."
 UNEXPLAINED = "The type may be unknown to the workers that run, or limited; the page of a job says why it waits."
@@ -161,13 +162,32 @@ def diagnose(snapshot: SystemSnapshot) -> Health:
         *_lost(snapshot.lost),
         *_deaths(snapshot.samples),
     ]
-    found.sort(key=lambda item: item.level is not Level.PROBLEM)
+    found = _grouped(sorted(found, key=lambda item: item.level is not Level.PROBLEM))
     if not found:
         return Health(Level.OK, _all_well(snapshot), ())
     first, others = found[0], found[1:]
     hints = (first.hint, *(f"{item.sentence} {item.hint}" for item in others))
     topics = dict.fromkeys(topic for item in found for topic in item.topics)
     return Health(first.level, first.sentence, hints, tuple(topics)[:MOST_TOPICS], tuple(found))
+
+
+def _grouped(alerts: Sequence[Alert]) -> list[Alert]:
+    """Return the first alerts of each code, and one alert for the rest, so that no code floods the list."""
+    found: list[Alert] = []
+    by_code: dict[str, list[Alert]] = {}
+    for alert in alerts:
+        same_code = by_code.setdefault(alert.code, [])
+        same_code.append(alert)
+        if len(same_code) <= MOST_ALIKE:
+            found.append(alert)
+    for code, same_code in by_code.items():
+        if len(same_code) > MOST_ALIKE:
+            rest = same_code[MOST_ALIKE:]
+            names = ", ".join(alert.about for alert in rest[:MOST_NAMES])
+            sentence = f"And {len(rest):,} more like it ({code}): {names}{', …' if len(rest) > MOST_NAMES else '.'}"
+            place = max(index for index, alert in enumerate(found) if alert.code == code) + 1
+            found.insert(place, Alert(rest[0].level, code, sentence, rest[0].hint, rest[0].topics[:1]))
+    return found
 
 
 def _all_well(snapshot: SystemSnapshot) -> str:
@@ -289,6 +309,6 @@ def _deaths(samples: Sequence[Sample]) -> Iterable[Alert]:
             Level.WARNING,
             "DEAD_LETTERS_GROW",
             f"Dead letters grow: {died:,} jobs died within {humanize(RECENT)}.",
-            "Look what they died of: fairlead dlq groups.",
+            "Look what they died of: fairlead jobs groups.",
             (FAILURES,),
         )

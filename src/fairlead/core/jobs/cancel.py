@@ -60,7 +60,7 @@ def cancel_error(request: CancelRequest) -> ErrorInfo:
 def not_cancellable(job: JobRecord) -> IllegalMove:
     """Return the error for a job that is in a state which cannot be cancelled."""
     advice = {
-        State.DEAD: "it waits for nobody but an operator; use `fairlead dlq cancel` to close it",
+        State.DEAD: "it waits for nobody but an operator; use `fairlead jobs cancel` to close it",
         State.CANCELLED: "there is nothing left to cancel",
     }.get(job.state, "it has ended, and what has ended cannot be cancelled")
     return IllegalMove(f"job {job.id} is {job.state}: {advice}")

@@ -32,16 +32,21 @@ def check_key(key: str) -> str:
     return key
 
 
+def name_of(job: NewJob) -> tuple[str, str, str]:
+    """Return (tenant, type, idempotency key), with the job's id instead of a missing key."""
+    return job.lane.tenant, job.lane.type, job.unique.key if job.unique else job.id
+
+
 def split_repeats(jobs: Sequence[NewJob]) -> tuple[list[NewJob], dict[str, str]]:
     """Return the jobs without repeated keys, and for each repeat (by id) the id of the first job with its key."""
-    first: dict[tuple[str, str], str] = {}
+    first: dict[tuple[str, str, str], str] = {}
     kept: list[NewJob] = []
     stands_for: dict[str, str] = {}
     for job in jobs:
         if job.unique is None:
             kept.append(job)
             continue
-        first_id = first.setdefault((job.lane.tenant, job.unique.key), job.id)
+        first_id = first.setdefault(name_of(job), job.id)
         if first_id == job.id:
             kept.append(job)
         else:

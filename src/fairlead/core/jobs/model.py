@@ -182,7 +182,6 @@ class Claim(NamedTuple):
     options: str | None
     lease: Lease
     cancel: CancelRequest | None = None
-    place: int | None = None  # row id, if the store returns one
 
     @property
     def hold(self) -> Hold:
@@ -260,7 +259,6 @@ class Settlement(NamedTuple):
     result: str | None = None
     error: ErrorInfo | None = None
     calls_back: bool = False  # the job names a callback endpoint
-    place: int | None = None  # row id, if the store returned one
     retry_denied_by: RetryDenial | None = None
 
     @property

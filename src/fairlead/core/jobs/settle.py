@@ -151,7 +151,6 @@ def _settlement(job: Claim | Held, outcome: Outcome, state: State) -> Settlement
         error = _with_fingerprint(error)
     return Settlement(
         job.id, job.hold, state, job.attempt, job.crashes, ending, 0.0, result, error, _calls_back(job.options),
-        job.place,
     )  # fmt: skip
 
 

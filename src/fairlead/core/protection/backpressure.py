@@ -144,7 +144,7 @@ def refuse_by_depth(tenant: str, most: int, waiting: int, count: int) -> TenantQ
     """Return the error if `count` more jobs would exceed the tenant's bound, else None."""
     return TenantQueueFull(
         f"tenant {tenant!r} has {waiting} waiting jobs and may have {most}, so {count} more were refused; "
-        "nothing was stored: submit again later, or raise the bound with `fairlead backpressure depth`",
+        "nothing was stored: submit again later, or raise the bound with `fairlead settings set depth`",
         RETRY_AFTER,
         quota=most,
     )

@@ -24,6 +24,7 @@ from fairlead.errors import ConfigError
 BREAKER = "breaker"  # the kind of the control
 DOUBLINGS = 10
 MOST_PROBES = 1_000
+RAMP_RUNS = 10  # the least number of runs in a ramp before failures open the breaker
 _DURATIONS = ("window", "cooldown", "longest_cooldown", "patience", "ramp")
 
 
@@ -186,7 +187,7 @@ def describe(name: str, breaker: BreakerState, now: float) -> str:
     if not is_shut(breaker, now):
         return f"{subject}; only a few probes may start"
     if breaker.until is None:
-        return f"{subject}; it stays so until `fairlead breakers close {name}`"
+        return f"{subject}; it stays so until `fairlead settings remove breaker {name}`"
     return f"{subject}; next try in {humanize(max(0.0, breaker.until - now))}"
 
 
@@ -211,9 +212,10 @@ def _judge_probes(known: BreakerState, now: float) -> BreakerState:
 
 
 def _judge_ramp(known: BreakerState, now: float) -> BreakerState:
-    """Open again if failures reach both the number of probes and the threshold share."""
-    total = known.good + known.bad
-    if known.bad >= known.policy.probes and known.bad >= known.policy.threshold * total:
+    """Open again if the share of failures reaches the threshold among enough runs."""
+    total, policy = known.good + known.bad, known.policy
+    enough = min(policy.minimum, max(policy.probes, RAMP_RUNS))
+    if total >= enough and known.bad >= policy.threshold * total:
         return _opened_again(known, f"{known.bad} of {total} runs failed while it ramped up", now)
     return known
 

@@ -30,7 +30,7 @@ MOST_LIMITS = 8
 LONGEST_KEY = 64
 MOST_CACHED = 50_000
 
-_PLAIN_KEY = re.compile(rf"[A-Za-z0-9_.:@/-]{{1,{LONGEST_KEY}}}")
+_PLAIN_KEY = re.compile(rf"[A-Za-z0-9_.:@-]{{1,{LONGEST_KEY}}}")
 _FIELD = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*")
 
 Key = Callable[[Any], object]

@@ -207,7 +207,7 @@ def delivery_job(
 
 def delivery_lane(endpoint: Endpoint, tenant: str) -> Lane:
     """Return the lane of a tenant's deliveries to one endpoint; its own lane allows a limit for each endpoint."""
-    mark = marks([(TYPE, f"{endpoint.owner}/{endpoint.name}")], ())
+    mark = marks([(TYPE, f"{endpoint.owner}:{endpoint.name}")], ())
     return Lane(endpoint.pool, tenant, TYPE, Priority.DEFAULT, VERSION, mark)
 
 

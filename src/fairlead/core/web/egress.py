@@ -107,7 +107,7 @@ def pinned(host: str, addresses: Sequence[str], rules: EgressRules) -> list[str]
         why = why_forbidden(address, rules)
         if why is not None:
             raise EgressRefused(
-                f"{host} leads to {address}, which is {why}; callback_networks in the settings can allow its network"
+                f"{host} leads to an address that is {why}; callback_networks in the settings can allow its network"
             )
     return unique
 
