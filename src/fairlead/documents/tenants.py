@@ -96,15 +96,15 @@ class TenantDetail(TenantDocument):
     @classmethod
     def of(cls, record: Any, **fields: Any) -> Self:
         """The document of a tenant's state with `bounds` and `lines` of the ledger."""
-        weighting, bounds, lines = record.tenant.weighting, fields.pop("bounds"), fields.pop("lines")
-        rate_limit: RateLimit | None = bounds.submission
+        standing, bounds, lines = record.tenant.weighting, fields.pop("bounds"), fields.pop("lines")
+        flow: RateLimit | None = bounds.submission
         return super().of(
             record,
-            effective_weight=weighting.weight,
-            effective_minimum=weighting.minimum,
-            effective_most=weighting.most,
+            effective_weight=standing.weight,
+            effective_minimum=standing.minimum,
+            effective_most=standing.most,
             depth=bounds.depth,
-            submission_rate=rate_limit and SubmissionRate.of(rate_limit),
+            submission_rate=flow and SubmissionRate.of(flow),
             retry_budget=RetryTerms.of(bounds.budget),
             ledger=[LedgerLine.of(line) for line in lines],
             **fields,

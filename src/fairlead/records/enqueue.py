@@ -1,7 +1,6 @@
-"""Enqueueing as a script of statements, the same for every database and for any way of running statements.
+"""The enqueue script: inserts jobs and reserves their idempotency keys, the same on every database.
 
-The script yields steps and is sent their rows. A store drives it on its own connection, and `within` drives it on the
-caller's, blocking or not, so that a job enqueued in the caller's transaction goes through the same statements.
+A store runs the script on its own connection, or on the caller's for a job enqueued in the caller's transaction.
 
 A key is reserved by inserting it. Where that conflicts, the holder is read by a later statement, which sees what was
 committed meanwhile, and is replaced only by a compare-and-swap on the job id just read: two takers cannot both win.
@@ -27,10 +26,10 @@ FOREVER = 1000 * 365.25 * 86400.0  # seconds that a key is kept for good
 def enqueue_script(
     jobs: Sequence[NewJob], again: bool = False, bounds: Sequence[DepthBound] = (), lock: str | None = None
 ) -> Script[list[Enqueued]]:
-    """Store the jobs whose key is free; the result says what each submission became.
+    """Store the jobs whose key is free; returns the result of each submission.
 
-    Those that may be stored already were counted the first time. `lock` names the statement that keeps others from
-    counting for the same tenant until this transaction ends.
+    A repeated submission is not counted again. `lock` names the statement that keeps others from counting jobs of the
+    same tenant until this transaction ends.
     """
     kept, stands_for = split_repeats(jobs)
     existing = yield from claim_keys([job for job in kept if job.unique])
@@ -47,7 +46,7 @@ def enqueue_script(
 
 
 def _keep_within(bounds: Sequence[DepthBound], jobs: Sequence[NewJob], lock: str | None) -> Script[None]:
-    """Let each bound decide by the number of the tenant's jobs that wait; their order keeps takers from deadlocks."""
+    """Check each bound against the tenant's waiting jobs; ordered by tenant to avoid deadlocks."""
     added = Counter(job.lane.tenant for job in jobs)
     for bound in sorted(bounds, key=lambda item: item.tenant):
         if lock:

@@ -19,7 +19,7 @@ from fairlead.core.stored import known_member, readable
 
 Row = Sequence[Any]
 
-BY_AGE = itemgetter(6, 0)  # of a claim, and its id
+BY_AGE = itemgetter(6, 0)  # of a claim: ready_at, then id
 
 
 def lane_of(row: Row) -> Lane:
@@ -41,8 +41,8 @@ def lane_row(lane: Lane) -> dict[str, Any]:
 
 
 def claims_of(found: Iterable[Row], lane_of: Callable[[int], Lane], lease: Lease) -> list[Claim]:
-    """The first ready first, from (id, lane, payload, attempt, crashes, fence, ready_at, age, time_left, key,
-    options)."""
+    """Return claims ordered by ready_at, from (id, lane, payload, attempt, crashes, fence, ready_at, age, time_left,
+    key, options)."""
     ordered = sorted(found, key=BY_AGE)
     lanes = {lane_id: lane_of(lane_id) for lane_id in {row[1] for row in ordered}}
     return [

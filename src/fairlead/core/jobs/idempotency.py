@@ -33,7 +33,7 @@ def check_key(key: str) -> str:
 
 
 def name_of(job: NewJob) -> tuple[str, str, str]:
-    """Return (tenant, type, idempotency key), with the job's id instead of a missing key."""
+    """Return what identifies a key: tenant, type and key; for a job without a key, its own id instead."""
     return job.lane.tenant, job.lane.type, job.unique.key if job.unique else job.id
 
 
