@@ -6,7 +6,7 @@ from fairlead.api.answers import answer
 from fairlead.api.caller import Reader
 from fairlead.api.service import Service
 from fairlead.errors import FairleadError
-from fairlead.operate.cache import Cached
+from fairlead.insight.cache import Cached
 
 FRESH = 0.5
 

@@ -31,9 +31,9 @@ from fairlead.documents.dead_letters import (
 )
 from fairlead.errors import FairleadError, JobNotFound
 from fairlead.operate import dead_letters as use_cases
-from fairlead.operate.audit import Operator
 from fairlead.operate.staged_replay import Pace, replay_in_stages
 from fairlead.records.store import Store
+from fairlead.runtime.operator import Operator
 
 router = APIRouter(prefix="/v1/dead-letters", tags=[OPERATORS], route_class=Endpoint)
 streams = APIRouter(prefix="/v1/dead-letters", tags=[OPERATORS], route_class=StreamEndpoint)

@@ -39,10 +39,10 @@ from fairlead.documents.jobs import (
 from fairlead.errors import FairleadError, Refused
 from fairlead.handlers.options import Options
 from fairlead.handlers.registered import prepare
+from fairlead.insight.job_explanation import explain_job
 from fairlead.operate import dead_letters
 from fairlead.operate.cancel_jobs import cancel_many, cancel_one, count
 from fairlead.operate.change_jobs import change_job, hasten_many, run_job_now, set_priorities
-from fairlead.operate.job_explanation import explain_job
 
 submissions = APIRouter(prefix="/v1/jobs", tags=[APPLICATIONS], route_class=DirectEndpoint)
 router = APIRouter(prefix="/v1/jobs", route_class=Endpoint)

@@ -26,7 +26,7 @@ from fairlead.documents.schedules import (
     Zone,
 )
 from fairlead.handlers.recurring import Terms
-from fairlead.operate import schedules as use_cases
+from fairlead.recurring import changes as use_cases
 
 router = APIRouter(prefix="/v1/schedules", tags=[OPERATORS], route_class=Endpoint)
 fires = APIRouter(prefix="/v1/fires", tags=[OPERATORS], route_class=Endpoint)

@@ -21,7 +21,7 @@ from fairlead.documents.settings import (
     SettingDocument,
     SettingList,
 )
-from fairlead.operate.limits import limit_holders
+from fairlead.insight.limits import limit_holders
 from fairlead.operate.settings import KINDS, Setting, list_settings, read_setting, remove_setting, set_setting
 
 router = APIRouter(prefix="/v1/settings", tags=[OPERATORS], route_class=Endpoint)

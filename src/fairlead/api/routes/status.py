@@ -12,8 +12,8 @@ from fairlead.api.endpoint import Endpoint
 from fairlead.api.streams import DESCRIBED, event, stream
 from fairlead.api.tags import OPERATORS
 from fairlead.documents.status import RefusedCount, Samples, StatusDocument, WaitTimes
-from fairlead.operate.system_status import SystemStatus, history, system_status
-from fairlead.operate.wait_times import HOUR, waits
+from fairlead.insight.system_status import SystemStatus, history, system_status
+from fairlead.insight.wait_times import HOUR, waits
 
 router = APIRouter(prefix="/v1/status", tags=[OPERATORS], route_class=Endpoint)
 

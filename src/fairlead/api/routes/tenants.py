@@ -23,8 +23,8 @@ from fairlead.documents.tenants import (
     TierDocument,
     TierList,
 )
-from fairlead.operate import tenants as use_cases
-from fairlead.operate.tenants import LONGEST_WINDOW, read_shares
+from fairlead.insight import tenants as use_cases
+from fairlead.insight.tenants import LONGEST_WINDOW, read_shares
 
 router = APIRouter(prefix="/v1", tags=[OPERATORS], route_class=Endpoint)
 

@@ -10,7 +10,7 @@ from fairlead.api.problems import Problem
 from fairlead.api.tags import APPLICATIONS
 from fairlead.documents.types import TypeDetail, TypeDocument, TypeList
 from fairlead.errors import UnknownType
-from fairlead.operate.job_types import type_looks, type_view
+from fairlead.insight.job_types import type_looks, type_view
 
 router = APIRouter(prefix="/v1/types", tags=[APPLICATIONS], route_class=Endpoint)
 

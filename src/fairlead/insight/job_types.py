@@ -16,7 +16,7 @@ from fairlead.core.insight.wait_times import Spread, merged, spread
 from fairlead.core.jobs.job_records import JobType
 from fairlead.core.jobs.pools import Pools, TypeTerms
 from fairlead.handlers.registered import placed, pools_of
-from fairlead.operate.job_terms import new_terms
+from fairlead.insight.job_terms import new_terms
 from fairlead.records.store import Store
 
 MEASURED = 24 * 3600.0

@@ -8,9 +8,9 @@ from fairlead.core.protection.controls import Controls
 from fairlead.core.protection.limits import LIMIT, Bound, Rules, limit_name, stored_bound, usage
 from fairlead.core.protection.token_bucket import left
 from fairlead.errors import NotSet
-from fairlead.operate.controls import read_controls, version_of
 from fairlead.records.limits import Holder, LimitUse
 from fairlead.records.store import Store
+from fairlead.runtime.control_changes import read_controls, version_of
 
 MOST_HOLDERS = 100
 

@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping
 from fairlead.core.jobs.job_records import JobRecord, JobType
 from fairlead.core.jobs.pools import Pools
 from fairlead.handlers.registered import Registered, compiled, placed, pools_of, unknown_type
-from fairlead.operate.cache import Cached
-from fairlead.operate.job_terms import JobTerms, terms_of
+from fairlead.insight.cache import Cached
+from fairlead.insight.job_terms import JobTerms, terms_of
 from fairlead.records.store import Store
 
 FRESH = 1.0

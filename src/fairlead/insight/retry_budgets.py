@@ -8,8 +8,8 @@ from fairlead.core.protection.controls import ABSENT, Controls
 from fairlead.core.protection.retry_budget import KIND, RetryBudget, allowed
 from fairlead.core.protection.run_counts import TENANT, Sums
 from fairlead.core.stored import restored
-from fairlead.operate.controls import read_controls, version_of
 from fairlead.records.store import Store
+from fairlead.runtime.control_changes import read_controls, version_of
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,8 +16,8 @@ from fairlead.core.protection.backpressure import (
     refuse_by_depth,
 )
 from fairlead.core.protection.controls import Controls
-from fairlead.operate.controls import read_controls
 from fairlead.records.store import Store
+from fairlead.runtime.control_changes import read_controls
 
 
 class Bounds(NamedTuple):
