@@ -12,7 +12,7 @@ import pytest
 from starlette.applications import Starlette
 from starlette.routing import Mount
 
-from fairlead.api import pages
+from fairlead.api import responses as pages
 from fairlead.core.jobs.progress import RunReport
 from fairlead.runtime.operator import Operator
 from tests.api.conftest import LANE, MEMORY, Api

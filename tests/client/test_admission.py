@@ -13,7 +13,7 @@ import fairlead
 from fairlead.client import admission
 from fairlead.core.protection.backpressure import overload
 from fairlead.core.web.egress import EgressRules
-from fairlead.insight.backpressure import bounds
+from fairlead.insight.protection import bounds
 from fairlead.operate import callbacks
 from fairlead.records.store import Store
 from fairlead.runtime.operator import Operator

@@ -9,7 +9,7 @@ import pytest
 
 import fairlead
 from fairlead.handlers.options import Options
-from fairlead.insight.limits import limits
+from fairlead.insight.protection import limits
 from fairlead.runtime.operator import Operator
 from tests.faults import app as declared
 from tests.faults.conftest import Scene

@@ -9,7 +9,6 @@ import pytest
 from fairlead.core.jobs.workers import WorkerInfo, WorkerRecord
 from fairlead.core.schedule.promotion import DueJobs
 from fairlead.core.web.callbacks import OF_JOBS, TYPE, Endpoint
-from fairlead.insight.backpressure import bounds
 from fairlead.insight.doctor import (
     Finding,
     Level,
@@ -23,6 +22,7 @@ from fairlead.insight.doctor import (
     check_writable,
     examine,
 )
+from fairlead.insight.protection import bounds
 from fairlead.records.workers import Leader
 from fairlead.runtime.operator import Operator
 from fairlead.version import __version__

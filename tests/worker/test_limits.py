@@ -7,7 +7,7 @@ import pytest
 
 import fairlead
 from fairlead.handlers.options import Options
-from fairlead.insight.limits import limits
+from fairlead.insight.protection import limits
 from fairlead.runtime.operator import Operator
 from tests.support.settings import remove_limit, set_limit
 

@@ -3,7 +3,7 @@
 import pytest
 
 import fairlead
-from fairlead.insight.pauses import paused
+from fairlead.insight.protection import paused
 from fairlead.runtime.operator import Operator
 from tests.support.settings import pause, resume
 

@@ -9,8 +9,7 @@ import fairlead
 from fairlead.core.jobs.job_records import JobFilter
 from fairlead.core.jobs.states import State
 from fairlead.errors import ConfigError, UnknownType
-from fairlead.insight.quarantine import quarantined
-from fairlead.insight.retry_budgets import BudgetStatus, budgets
+from fairlead.insight.protection import BudgetStatus, budgets, quarantined
 from fairlead.operate.dead_letters import replay_many
 from fairlead.runtime.operator import Operator
 from fairlead.telemetry.events import Event, RetriesDelayed, RetriesRefused, TypeQuarantined

@@ -11,7 +11,7 @@ from fairlead.core.insight.timeline import Moment
 from fairlead.core.jobs.job_records import JobRecord, Page
 from fairlead.core.jobs.progress import Progress
 from fairlead.core.jobs.states import State
-from fairlead.insight.job_terms import JobTerms
+from fairlead.insight.job_types import JobTerms
 from fairlead.operate.dead_letters import DeadLetter
 
 BAR = 24

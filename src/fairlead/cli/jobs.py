@@ -34,7 +34,7 @@ from fairlead.core.jobs.dead_letters import DeadGroup
 from fairlead.core.jobs.job_records import JobFilter, JobRecord
 from fairlead.core.jobs.states import State
 from fairlead.insight.job_explanation import explain_job
-from fairlead.insight.job_terms import JobTerms, job_terms
+from fairlead.insight.job_types import JobTerms, job_terms
 from fairlead.operate import dead_letters
 from fairlead.operate.dead_letters import DeadLetter
 from fairlead.records.store import Store

@@ -14,7 +14,7 @@ from fairlead.core.schedule.promotion import DueJobs
 from fairlead.core.web.callbacks import TYPE as DELIVERY
 from fairlead.core.web.callbacks import Endpoint
 from fairlead.errors import FairleadError, SchemaMismatch
-from fairlead.insight.backpressure import Bounds, bounds
+from fairlead.insight.protection import Bounds, bounds
 from fairlead.records.store import Store
 from fairlead.records.workers import SERVICES_ROLE, Leader
 from fairlead.version import __version__

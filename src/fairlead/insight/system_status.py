@@ -25,9 +25,8 @@ from fairlead.core.protection.run_counts import DEPENDENCY
 from fairlead.errors import StoreError
 from fairlead.handlers.registered import pools_of
 from fairlead.insight.breakers import CLOSED, BreakerStatus, breakers
-from fairlead.insight.pauses import paused
-from fairlead.insight.quarantine import Quarantined, quarantined
-from fairlead.insight.wait_times import WaitView, waits
+from fairlead.insight.job_types import WaitView, waits
+from fairlead.insight.protection import Quarantined, paused, quarantined
 from fairlead.records.store import Store
 from fairlead.records.workers import SERVICES_ROLE
 

@@ -12,7 +12,7 @@ from fairlead.core.protection.controls import ABSENT, Controls
 from fairlead.core.protection.retry_budget import RetryBudget
 from fairlead.core.protection.token_bucket import RateLimit
 from fairlead.errors import ConfigError
-from fairlead.insight.retry_budgets import budget_of
+from fairlead.insight.protection import budget_of
 from fairlead.records.store import Store
 from fairlead.runtime.control_changes import read_controls, version_of
 

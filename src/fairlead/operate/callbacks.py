@@ -31,7 +31,7 @@ from fairlead.core.web.callbacks import (
 from fairlead.core.web.egress import EgressRules, target_of
 from fairlead.core.web.signatures import SECRET_BYTES, secret_of
 from fairlead.errors import CallbackNotFound, CallbackRefused
-from fairlead.insight.backpressure import require_room
+from fairlead.insight.protection import require_room
 from fairlead.records.store import Store
 from fairlead.runtime.control_changes import Expected, require_expected
 from fairlead.runtime.operator import Operator

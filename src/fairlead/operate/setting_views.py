@@ -10,14 +10,11 @@ from fairlead.core.protection.backpressure import DEPTH, OVERLOAD, POLICY, SUBMI
 from fairlead.core.protection.controls import Controls
 from fairlead.core.protection.gates import PAUSE
 from fairlead.errors import NotSet
-from fairlead.insight.backpressure import refusals
 from fairlead.insight.breakers import breaker
 from fairlead.insight.breakers import breakers as breaker_records
-from fairlead.insight.limits import limits as limit_records
-from fairlead.insight.limits import show_limit
-from fairlead.insight.quarantine import quarantined
-from fairlead.insight.retry_budgets import budgets as budget_records
-from fairlead.insight.retry_budgets import show_budget
+from fairlead.insight.protection import budgets as budget_records
+from fairlead.insight.protection import limits as limit_records
+from fairlead.insight.protection import quarantined, refusals, show_budget, show_limit
 from fairlead.insight.tenants import tenant_states
 from fairlead.operate.setting_fields import Given
 from fairlead.records.store import Store

@@ -26,7 +26,7 @@ from fairlead.core.schedule.schedules import (
 from fairlead.core.schedule.timing import timetable
 from fairlead.errors import ScheduleNotFound, ScheduleRefused, StoreUnavailable
 from fairlead.handlers.registered import check_schema, dump_payload, registered_type
-from fairlead.insight.backpressure import require_room
+from fairlead.insight.protection import require_room
 from fairlead.ports.jobs import RECURRING_HINT
 from fairlead.records.store import Store
 from fairlead.recurring.firing import Recurrer, new_id

@@ -6,14 +6,13 @@ from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Header, Query, Request, Response
 
-from fairlead.api.answers import answer, answers
 from fairlead.api.caller import Actor, Caller, Reader, Submitter
+from fairlead.api.description import APPLICATIONS, OPERATORS
 from fairlead.api.endpoint import DirectEndpoint, Endpoint
-from fairlead.api.pages import job_page
 from fairlead.api.parameters import Cursor, JobId, KeyFilter, Limit, Moment, NameFilter, PriorityFilter, seconds_of
 from fairlead.api.privacy import explanation_for, job_for
 from fairlead.api.problems import Problem, problem_of
-from fairlead.api.tags import APPLICATIONS, OPERATORS
+from fairlead.api.responses import answer, answers, job_page
 from fairlead.core.jobs.job_records import JobFilter, JobRecord
 from fairlead.core.jobs.model import Enqueued, NewJob, Priority
 from fairlead.core.jobs.states import PENDING, State
