@@ -169,13 +169,13 @@ async def test_a_long_job_is_announced_before_it_is_claimed_and_left_to_a_worker
     scene = Scene()
     announced: list[str] = []
     async with scene.app:
-        await scene.begin(monkeypatch, small=5)
+        await scene.begin(monkeypatch, small=10)
         claimer, queue = scene.claimer, scene.claimer.queue
         lanes = {active.lane.tenant: active.lane for active in queue.lanes()}
         for lane in lanes.values():
             claimer.usage.estimates.learn(lane, 20, 40.0)
         queue.correct(lanes["large"], 100.0, 0.0)
-        queue.correct(lanes["small"], -3.0, 0.0)
+        queue.correct(lanes["small"], -9.0, 0.0)
         queue.tell()
 
         async def announce() -> bool:
@@ -189,8 +189,12 @@ async def test_a_long_job_is_announced_before_it_is_claimed_and_left_to_a_worker
 
         assert tenants(await claimer.take(1, announce=nobody)) == {"small"}
         queue.tell()
+        claimer.usage.settle([])
         assert tenants(await claimer.take(1, announce=announce)) == {"small"}
         assert announced == ["small"]
+        assert tenants(await claimer.take(1, announce=announce)) == {"small"}
+        assert announced == ["small"], "it already has a job here"
+        claimer.usage.settle([])
         assert tenants(await claimer.take(1, announce=announce)) == {"large"}
         assert announced == ["small", "small"]
         refund = {charge.account: charge.virtual for charge in queue.tell()}["small"]

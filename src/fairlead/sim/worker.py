@@ -104,6 +104,8 @@ class Worker:
         return contended and any(grant.cost >= LONG and self._is_announced(grant) for grant in grants)
 
     def _is_announced(self, grant: Grant) -> bool:
+        if self.tally.has_jobs(grant.lane):
+            return False
         if len(self.queue) > FEW:
             return not self.estimates.is_guess(grant.lane)
         return not self.estimates.is_unknown(grant.lane.type)

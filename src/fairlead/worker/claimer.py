@@ -184,7 +184,12 @@ class Claimer:
         return len(self.queue) > 1 and any(grant.cost >= LONG and self._is_announced(grant.lane) for grant in grants)
 
     def _is_announced(self, lane: Lane) -> bool:
-        """Whether other workers are told of the lane's charges: not of guesses of the pool, which are far too long."""
+        """Whether other workers are told before a claim from the lane.
+
+        A tenant that already has jobs here may have one too many. Guesses of the pool are far too long to be told.
+        """
+        if self.usage.has_jobs(lane):
+            return False
         estimates = self.usage.estimates
         if len(self.queue) > FEW:
             return not estimates.is_guess(lane)

@@ -78,6 +78,10 @@ class SlotUsage:
         if count and self.estimates.is_guess(lane):
             self._guessed.add((lane.type, lane.tenant))
 
+    def has_jobs(self, lane: Lane) -> bool:
+        """Whether the worker had jobs of the lane at the last settlement, or claimed some since."""
+        return lane.id in self._lanes
+
     def ended(self, runs: Sequence[tuple[Lane, float]]) -> None:
         """Record ended jobs as (lane, run time)."""
         if len(runs) < AT_ONCE:
