@@ -96,8 +96,10 @@ class Worker:
         self._announced_at = now
         self._exchange(now)
         self.queue.give_back_all((grant, grant.most) for grant in grants)
-        self._announced = frozenset(grant.lane.id for grant in grants)
-        return self.queue.allocate(slots, self.estimates.of)
+        self._announced = frozenset(grant.lane.id for grant in grants if grant.cost >= LONG)
+        grants = self.queue.allocate(slots, self.estimates.of)
+        self._hurry = self._hurry or not self._announced <= {grant.lane.id for grant in grants}
+        return grants
 
     def _are_long(self, grants: list[Grant]) -> bool:
         contended = self._plan.workers > 1 and len(self.queue) > 1

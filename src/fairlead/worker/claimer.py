@@ -170,6 +170,8 @@ class Claimer:
             if announce is not None and self._are_long(grants):
                 await self._announce(grants, announce)
                 grants = self._allocate(wanted, in_hand)
+                if not self._announced <= {grant.lane.id for grant in grants}:
+                    self.long_jobs.set()  # the other workers should soon know what was given back
             self.is_held_back = not grants
             if not grants:
                 break
@@ -202,7 +204,7 @@ class Claimer:
         """
         try:
             if await announce():
-                self._announced = frozenset(grant.lane.id for grant in grants)
+                self._announced = frozenset(grant.lane.id for grant in grants if grant.cost >= LONG)
         finally:
             self.queue.give_back_all((grant, grant.most) for grant in grants)
 
