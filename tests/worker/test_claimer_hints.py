@@ -196,6 +196,7 @@ async def test_a_long_job_is_announced_before_it_is_claimed_and_left_to_a_worker
         assert announced == ["small"], "it already has a job here"
         claimer.usage.settle([])
         claimer.long_jobs.clear()
+        claimer.usage.estimates.learn(lanes["large"], 2000, 20.0)
         assert tenants(await claimer.take(1, announce=announce)) == {"large"}
         assert announced == ["small", "small"]
         assert claimer.long_jobs.is_set()
