@@ -113,7 +113,6 @@ async def test_what_was_guessed_is_put_right_when_the_first_run_has_ended(monkey
     tally.started(grant.lane, 1, grant.cost)
     accounts.settle_if_due(time.monotonic())
     tally.ended([(LANE, 0.001)])
-    assert tally.knows_more
     accounts.settle_if_due(time.monotonic() + 0.1)
     assert not tally.knows_more
     assert queue.allocate(1, tally.estimates.of)[0].cost == pytest.approx(0.001)
@@ -158,7 +157,7 @@ def test_a_tenant_is_charged_what_its_jobs_took_and_its_turn_comes_by_that() -> 
         usage.ended([(lane, seconds)])
     accounts.settle_if_due(time.monotonic() + 1.0)
     virtual = {charge.account: charge.virtual for charge in queue.tell()}
-    assert (virtual["acme"], virtual["other"]) == (pytest.approx(0.5), pytest.approx(0.05))
+    assert [virtual["acme"], virtual["other"]] == pytest.approx([0.5, 0.05])
     turns = [queue.allocate(1, lambda lane: 1.0)[0].lane.tenant for _ in range(5)]
     assert turns == ["other"] * 5
 
