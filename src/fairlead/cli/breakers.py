@@ -15,14 +15,14 @@ from fairlead.operate.breakers import CLOSED, BreakerStatus
 from fairlead.records.store import Store
 
 Result = TypeVar("Result")
-NAME_HELP = "A dependency, or type:NAME for the breaker of a job type."
+NAME_HELP = "A dependency, or type:NAME for a job type; ~TENANT at its end means that of one tenant (type:send~acme)."
 Name = Annotated[str, typer.Argument(metavar="NAME", help=NAME_HELP)]
 Everything = Annotated[bool, typer.Option("--all", help="Those of quiet job types as well.")]
 COLOURS = {CLOSED: "green", "open": "bold red", "half_open": "yellow", "ramping": "yellow"}
 
 
 def list_breakers(everything: Everything = False, database: Database = None, as_json: Json = False) -> None:
-    """List the breakers of dependencies, and of job types that fail or have failed lately."""
+    """List the breakers of dependencies, of job types that failed lately, and of tenants whose jobs fail."""
     found = on_store(database, lambda store: breakers.breakers(store, everything))
     if as_json:
         show_json({"breakers": [_document(status) for status in found]})

@@ -22,7 +22,7 @@ from fairlead.core.insight.diagnosis import (
 )
 from fairlead.core.jobs.model import WorkerRecord
 from fairlead.core.jobs.pools import Pool
-from fairlead.core.protection.run_counts import DEPENDENCY
+from fairlead.core.protection.run_counts import DEPENDENCY, base_of, tenant_of
 from fairlead.errors import StoreError
 from fairlead.handlers.registered import pools_of
 from fairlead.operate.breakers import CLOSED, BreakerStatus, breakers
@@ -33,6 +33,11 @@ from fairlead.records.store import Store
 from fairlead.scheduler.leader import ROLE
 
 HISTORY = 3600.0
+LETS_START = {
+    "open": "nothing starts until its breaker tries again",
+    "half_open": "only a few jobs start, as probes",
+    "ramping": "its probes succeeded, and more and more jobs start",
+}
 NEWEST = 60.0  # seconds after which a sample says nothing about now
 
 
@@ -118,12 +123,14 @@ def _quarantine(item: Quarantined) -> Closed:
 
 
 def _breaker(item: BreakerStatus) -> str:
-    """A dependency that is broken, a type that fails, or what somebody has decided."""
-    scope, _, name = item.name.partition(":")
+    """What is broken or fails, for whom, and what its breaker lets start; or what an operator has decided."""
+    scope, _, name = base_of(item.name).partition(":")
+    tenant = tenant_of(item.name)
+    who = f" for tenant {tenant}" if tenant else ""
     if item.by is not None:
-        return f"the breaker {item.name} is {item.phase} by hand: {item.why}"
-    broken = f"the dependency {name} is broken" if scope == DEPENDENCY else f"type {name} fails"
-    return f"{broken}: {item.why}, so its breaker is {item.phase}"
+        return f"the breaker of {scope} {name}{who} was opened by {item.by}: {item.why}"
+    broken = f"dependency {name} is broken{who}" if scope == DEPENDENCY else f"type {name} fails{who}"
+    return f"{broken} ({item.why}): {LETS_START[item.phase]}"
 
 
 async def history(store: Store, back: float = HISTORY) -> list[dict[str, Any]]:

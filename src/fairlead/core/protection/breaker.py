@@ -1,9 +1,14 @@
-"""Circuit breakers: what fails for most is left alone for a while, then tried by a few, then by more and more.
+"""Circuit breakers: stop starting jobs that mostly fail, then try a few, then more and more.
 
     closed      every run is counted; too many failures within the window open it
-    open        nothing starts until the cool-down is over; each opening in a row waits twice as long
-    half-open   a few probes start; their ends decide whether it opens again or ramps up
-    ramping     starts are allowed up to a number that doubles ten times over the ramp; then it is closed
+    open        nothing starts until the cool-down is over
+    half-open   a few probes start; their ends decide whether it opens again or ramps up. If all that ended have failed,
+                the next cool-down is twice as long, otherwise it is the first one again
+    ramping     starts are allowed up to a number that doubles ten times over the ramp; then it is closed. It opens
+                again when too many of at least `minimum` runs have failed
+
+The breaker of a type or dependency concerns all tenants and opens only when the jobs of several tenants fail. Beside
+it each tenant has one of its own, named `type:send_email~acme`, which opens when that tenant's jobs fail.
 
 A breaker that is not closed is a control, and this module says which value follows from what happened. Workers write it
 by compare-and-swap, so they agree on every permit: together they never start more than it allows. A permit belongs to
@@ -11,13 +16,14 @@ the phase it was given in, known by its number and its beginning, and an end cou
 does not end within `patience` counts as lost, with the worker that ran it, and another is let through.
 """
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from enum import StrEnum
 from typing import Any
 
 from fairlead.core.durations import Duration, seconds, words
 from fairlead.core.protection.controls import Control
-from fairlead.core.protection.run_counts import Sums
+from fairlead.core.protection.run_counts import SEVERAL, Sums, base_of, tenant_of, weighed
 from fairlead.core.stored import restored
 from fairlead.errors import ConfigError
 
@@ -120,6 +126,18 @@ def why_open(policy: Breaker, sums: Sums, settled: float = 0.0) -> str | None:
     return f"{sums.bad} of {sums.total} runs failed within {words(seconds(policy.window))}"
 
 
+def why_open_for_all(policy: Breaker, sums: Sums, groups: Sequence[Sums], settled: float = 0.0) -> str | None:
+    """Why a closed breaker opens for all tenants now, in words; None if it stays closed.
+
+    Most runs must have failed, and also most where each group of tenants counts for a part of `minimum` only: so it
+    takes several tenants whose jobs fail, and no tenant can outvote the others by the number of its jobs.
+    """
+    good, bad = weighed(groups, policy.minimum / SEVERAL)
+    if round(good + bad, 6) < policy.minimum or bad < policy.threshold * (good + bad):
+        return None
+    return why_open(policy, sums, settled)
+
+
 def opened(policy: Breaker, why: str, now: float, openings: int = 1, number: int = 1) -> Tripped:
     """A breaker that opens now; the cool-down doubles with each opening in a row."""
     first, longest = seconds(policy.cooldown), seconds(policy.longest_cooldown)
@@ -179,15 +197,21 @@ def is_over(breaker: Tripped, now: float) -> bool:
 
 def describe(name: str, breaker: Tripped, now: float) -> str:
     """Why the breaker lets nothing, or little, start now."""
-    kind, _, own = name.partition(":")
-    subject = f"the breaker of {kind} {own} is {breaker.phase.value.replace('_', '-')}: {breaker.why}"
+    subject = f"the breaker of {spoken(name)}"
     if breaker.phase is Phase.RAMPING:
-        return f"{subject}; more and more may start"
+        return f"{subject} is ramping up: it lets more and more jobs start; it had opened because {breaker.why}"
     if not is_shut(breaker, now):
-        return f"{subject}; only a few probes may start"
+        return f"{subject} is half-open: it lets only a few jobs start, as probes; it had opened because {breaker.why}"
     if breaker.until is None:
-        return f"{subject}; it stays so until `fairlead breakers close {name}`"
-    return f"{subject}; next try in {words(max(0.0, breaker.until - now))}"
+        return f"{subject} is open: {breaker.why}; it stays so until `fairlead breakers close {name}`"
+    return f"{subject} is open: {breaker.why}; next try in {words(max(0.0, breaker.until - now))}"
+
+
+def spoken(name: str) -> str:
+    """A breaker's name in words: "type send_email for tenant acme"."""
+    kind, _, own = base_of(name).partition(":")
+    tenant = tenant_of(name)
+    return f"{kind} {own}" + (f" for tenant {tenant}" if tenant else "")
 
 
 def _probing(breaker: Tripped, now: float) -> Tripped:
@@ -201,20 +225,21 @@ def _probing(breaker: Tripped, now: float) -> Tripped:
 
 
 def _judge_probes(known: Tripped, now: float) -> Tripped:
-    """The share of failures among all probes decides, as soon as those that have not ended cannot change it."""
+    """Open again or ramp up, as soon as the probes that have not ended cannot change the decision."""
     policy = known.policy
     if known.bad >= policy.threshold * policy.probes:
-        return _opened_again(known, f"{known.bad} of {policy.probes} probes failed", now)
+        openings = 1 if known.good else known.openings + 1
+        return _opened_again(known, f"{known.bad} of {policy.probes} probes failed", now, openings)
     if known.good > (1 - policy.threshold) * policy.probes:
         return _next_phase(known, Phase.RAMPING, now, None)
     return known
 
 
 def _judge_ramp(known: Tripped, now: float) -> Tripped:
-    """So many failures as there are probes are enough to judge by."""
+    """Open again when too many of at least `minimum` runs have failed; its probes had succeeded, so it begins anew."""
     total = known.good + known.bad
-    if known.bad >= known.policy.probes and known.bad >= known.policy.threshold * total:
-        return _opened_again(known, f"{known.bad} of {total} runs failed while it ramped up", now)
+    if total >= known.policy.minimum and known.bad >= known.policy.threshold * total:
+        return _opened_again(known, f"{known.bad} of {total} runs failed while it ramped up", now, 1)
     return known
 
 
@@ -224,5 +249,5 @@ def _next_phase(breaker: Tripped, phase: Phase, now: float, until: float | None)
     )  # fmt: skip
 
 
-def _opened_again(breaker: Tripped, why: str, now: float) -> Tripped:
-    return opened(breaker.policy, why, now, breaker.openings + 1, breaker.number + 1)
+def _opened_again(breaker: Tripped, why: str, now: float, openings: int) -> Tripped:
+    return opened(breaker.policy, why, now, openings, breaker.number + 1)

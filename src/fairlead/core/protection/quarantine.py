@@ -1,15 +1,16 @@
-"""Quarantine: a type that has failed for most of an hour is not worth many attempts until somebody has looked at it.
+"""Quarantine: a type whose runs mostly failed for an hour has few attempts until somebody has looked at it.
 
 Its jobs have two of them and then are dead letters, from where they can be replayed; its breaker decides how many may
 start. With no attempts at all, nothing of the type starts. A breaker tries again by itself; a quarantine ends by hand.
 """
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from fairlead.core.durations import Duration, seconds, words
 from fairlead.core.protection.controls import Control
-from fairlead.core.protection.run_counts import Sums
+from fairlead.core.protection.run_counts import SEVERAL, Sums, weighed
 from fairlead.errors import ConfigError
 
 KIND = "quarantine"  # of the control; its name is the type's
@@ -58,11 +59,16 @@ def attempts_of(control: Control | None) -> int | None:
     return None if control is None or control.value is None else int(control.value.get("attempts", 0))
 
 
-def why_quarantined(policy: Quarantine, sums: Sums) -> str | None:
-    """Why somebody must look at a type, in words; None if nobody need."""
+def why_quarantined(policy: Quarantine, sums: Sums, groups: Sequence[Sums] = ()) -> str | None:
+    """Why somebody must look at a type, in words; None if nobody need.
+
+    Most runs must have failed, and also most where each group of tenants counts for a part of `minimum` only: the many
+    failing jobs of one tenant do not quarantine a type whose jobs succeed for others.
+    """
     window = seconds(policy.window)
     if not policy.enabled or sums.total < policy.minimum or sums.counted_for < LASTING * window:
         return None
-    if sums.bad <= policy.threshold * sums.total:
+    good, bad = weighed(groups, policy.minimum / SEVERAL)
+    if sums.bad <= policy.threshold * sums.total or (groups and bad <= policy.threshold * (good + bad)):
         return None
     return f"{sums.bad} of {sums.total} runs failed within {words(window)}"
