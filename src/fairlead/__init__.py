@@ -8,8 +8,10 @@ from fairlead.client.http_blocking import BlockingHTTPClient
 from fairlead.client.job import Job
 from fairlead.core.insight.explain import Explanation
 from fairlead.core.insight.timeline import Moment
+from fairlead.core.jobs.dead_letters import DeadGroup
 from fairlead.core.jobs.failure import FailureClass
-from fairlead.core.jobs.model import AttemptRecord, DeadGroup, JobRecord, Page, Priority, Scope
+from fairlead.core.jobs.job_records import AttemptRecord, JobRecord, Page
+from fairlead.core.jobs.model import Priority, Scope
 from fairlead.core.jobs.progress import Progress
 from fairlead.core.jobs.retry import Retry
 from fairlead.core.jobs.states import State

@@ -25,14 +25,17 @@ from fairlead.core.durations import Duration
 from fairlead.core.insight.explain import Explanation
 from fairlead.core.insight.timeline import Moment
 from fairlead.core.jobs.cancel import GRACE
+from fairlead.core.jobs.dead_letters import DeadGroup
 from fairlead.core.jobs.failure import FailureClass
-from fairlead.core.jobs.model import AttemptRecord, DeadGroup, JobFilter, JobRecord, Page, Priority
+from fairlead.core.jobs.job_records import AttemptRecord, JobFilter, JobRecord, Page
+from fairlead.core.jobs.model import Priority
 from fairlead.core.jobs.states import State
 from fairlead.core.names import check_name
 from fairlead.core.protection.breaker import Breaker
 from fairlead.core.protection.quarantine import Quarantine
 from fairlead.core.protection.retry_budget import RetryBudget
 from fairlead.core.web.callbacks import check_type_name
+from fairlead.embedded import embedded_worker
 from fairlead.errors import ConfigError
 from fairlead.handlers.context import Context
 from fairlead.handlers.options import require_known
@@ -44,7 +47,6 @@ from fairlead.operate.cancel_jobs import CancelCounts
 from fairlead.records.store import Store
 from fairlead.telemetry.events import Event, Telemetry
 from fairlead.wiring import check_url, is_in_memory, make_blocking_store, make_lease_book, make_store, migrate
-from fairlead.worker.embedded import embedded_worker
 from fairlead.worker.service import Worker
 
 P = ParamSpec("P")

@@ -3,8 +3,9 @@
 from typing import Any
 
 import pytest
+from fairlead.core.jobs.job_records import JobFilter
 
-from fairlead.core.jobs.model import JobFilter, Lane, Priority
+from fairlead.core.jobs.model import Lane, Priority
 from fairlead.core.web.callbacks import TYPE
 from tests.api.conftest import LANE, Api, open_api
 from tests.contract.making import claim_one, done, new_lease

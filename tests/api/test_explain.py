@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from fairlead.core.fairness.ledger import Delivery, Entry
+from fairlead.core.fairness.ledger import Delivery, LedgerEntry
 from fairlead.core.protection.backpressure import Action, Overload
-from fairlead.core.protection.token_bucket import flow
+from fairlead.core.protection.token_bucket import rate_limit
 from fairlead.operate.audit import Operator
 from fairlead.operate.backpressure import set_overload
 from fairlead.operate.limits import set_limit
@@ -41,7 +41,7 @@ async def test_a_rate_tells_when_there_is_room(any_api: Api) -> None:
     await set_limit(any_api.store, "tenant", "*", TESTS, rate="1/h", burst=1)
     job_id = await any_api.submit()
     assert "LIMIT_RATE" not in (await explained(any_api, job_id))["reasons"]
-    await any_api.store.limits.take_tokens("tenant:acme", flow("1/h", 1), 1, 1)
+    await any_api.store.limits.take_tokens("tenant:acme", rate_limit("1/h", 1), 1, 1)
     told = (await explained(any_api, job_id))["reasons"]["LIMIT_RATE"]
     assert 3_500 < told["data"]["next_token_in"] <= 3_600
     assert told["data"]["tokens"] < 1
@@ -55,7 +55,7 @@ async def test_the_share_of_a_tenant_and_its_place_are_told(any_api: Api) -> Non
     await api.submit(tenant="rival")
     await api.store.shares.record_usage([Delivery("short", "acme", 4.0)], [])
     (found,), minute = await api.store.shares.unsettled_ledger(600.0)
-    await api.store.shares.settle_ledger([Entry(minute, "short", "acme", found.settled, found.delivered, 5.0, 1)])
+    await api.store.shares.settle_ledger([LedgerEntry(minute, "short", "acme", found.settled, found.delivered, 5.0, 1)])
     told = (await explained(api, job_id))["reasons"]["SHARE"]
     assert told["words"].startswith("tenant acme got 4 of the 5 slot-seconds it was due in pool short within 15m")
     assert (told["data"]["place"], told["data"]["waiting"], told["data"]["tier"]) == (1, 2, "standard")

@@ -17,7 +17,7 @@ from hypothesis import HealthCheck, Phase, settings
 from schemathesis.checks import negative_data_rejection
 
 from fairlead.api import allowance
-from fairlead.core.protection.token_bucket import Flow
+from fairlead.core.protection.token_bucket import RateLimit
 from tests.api.conftest import MEMORY, mail_app
 from tests.support.serving import Served, served
 
@@ -74,7 +74,7 @@ numbers = itertools.count()
 def server() -> Iterator[tuple[Served, requests.Session]]:
     """The API, and a session that keeps its connection."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(allowance, "FAILURES", Flow(1e6, 1e6))  # it tries invalid keys by the thousand
+        patch.setattr(allowance, "FAILURES", RateLimit(1e6, 1e6))  # it tries invalid keys by the thousand
         yield from serve()
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import fairlead
-from fairlead.core.jobs.model import WorkerInfo
+from fairlead.core.jobs.workers import WorkerInfo
 from tests.cli.conftest import HOSTILE, Run, Shop
 from tests.support.processes import heed_ctrl_c
 

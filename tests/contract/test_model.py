@@ -12,25 +12,15 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import pytest
+from fairlead.core.jobs.job_records import JobFilter
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule, run_state_machine_as_test
 
 from fairlead.core.insight.audit import AuditNote
-from fairlead.core.jobs.cancel import Demand
+from fairlead.core.jobs.cancel import CancelWrite
 from fairlead.core.jobs.dead_letters import Revival, revive
-from fairlead.core.jobs.model import (
-    CancelRequest,
-    Claim,
-    Ending,
-    JobFilter,
-    Lease,
-    NewJob,
-    Priority,
-    Quota,
-    Scope,
-    Settlement,
-)
+from fairlead.core.jobs.model import CancelRequest, Claim, Ending, Lease, NewJob, Priority, Quota, Scope, Settlement
 from fairlead.core.jobs.states import PENDING, State
 from tests.contract.making import LANE, ended, keyed_job, new_job, new_lease, same_worker, worker_info
 from tests.contract.model import ModelStore
@@ -154,7 +144,7 @@ class StoreMachine(RuleBasedStateMachine):
     @rule(data=data)
     def ask_to_cancel(self, data: Any) -> None:
         claim = data.draw(st.sampled_from(self.claims))
-        answer = self.wait(self.store.changes.cancel([], [Demand(claim.id, claim.hold, WISH)], NOTE))
+        answer = self.wait(self.store.changes.cancel([], [CancelWrite(claim.id, claim.hold, WISH)], NOTE))
         assert set(answer.asked) == self.model.ask(claim)
 
     @precondition(lambda self: self.claims)

@@ -4,10 +4,11 @@ import json
 from collections.abc import AsyncIterator
 
 import pytest
+from fairlead.core.jobs.job_records import JobFilter
 
 from fairlead.core.jobs.cancel import Cancelled
 from fairlead.core.jobs.ids import make_ids
-from fairlead.core.jobs.model import Held, JobFilter
+from fairlead.core.jobs.model import Held
 from fairlead.core.jobs.states import State
 from fairlead.errors import ConfigError, IllegalMove, JobNotFound, StoreUnavailable
 from fairlead.operate import cancel_jobs

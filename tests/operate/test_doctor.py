@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from fairlead.core.jobs.model import WorkerInfo, WorkerRecord
-from fairlead.core.schedule.promotion import Due
+from fairlead.core.jobs.workers import WorkerInfo, WorkerRecord
+from fairlead.core.schedule.promotion import DueJobs
 from fairlead.core.web.callbacks import OF_JOBS, TYPE, Endpoint
 from fairlead.operate.audit import Operator
 from fairlead.operate.backpressure import bounds, set_depth
@@ -142,13 +142,13 @@ OVER = LED._replace(lease_left=-1.0)
     ],
 )
 def test_the_schedule(overdue: float | None, leader: Leader | None, level: Level, words: str) -> None:
-    found = check_schedule(Due((), True, overdue, None), leader)
+    found = check_schedule(DueJobs((), True, overdue, None), leader)
     assert (found.level, found.message) == (level, words)
     assert found.figures == {"oldest_due_unpromoted_age": overdue or 0.0}
 
 
 def test_what_to_do_about_a_schedule_that_is_behind() -> None:
-    behind = Due((), True, 90.0, None)
+    behind = DueJobs((), True, 90.0, None)
     assert "promote_rate" in (check_schedule(behind, LED).advice or "")
     assert "fairlead scheduler" in (check_schedule(behind, None).advice or "")
 

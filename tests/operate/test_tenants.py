@@ -3,7 +3,7 @@
 import pytest
 
 import fairlead
-from fairlead.core.fairness.ledger import Delivery, Entry
+from fairlead.core.fairness.ledger import Delivery, LedgerEntry
 from fairlead.core.fairness.tenancy import Tenant, Tenants
 from fairlead.core.protection.controls import Controls
 from fairlead.errors import ConfigError
@@ -27,7 +27,7 @@ async def test_a_tenant_is_set_up_changed_and_forgotten(store_url: str) -> None:
         with pytest.raises(ConfigError, match="set up already"):
             await tenants.add_tenant(store, "acme", ADA)
         changed = await tenants.set_tenant(store, "acme", ADA, weight=250.0)
-        assert (changed.tier, changed.standing.weight, changed.standing.minimum) == ("pro", 250.0, 0.01)
+        assert (changed.tier, changed.weighting.weight, changed.weighting.minimum) == ("pro", 250.0, 0.01)
         assert (await known(store)).get("acme") == changed
         plain = await tenants.set_tenant(store, "acme", ADA, tier="enterprise", own=False)
         assert plain == Tenant("acme", "enterprise")
@@ -88,7 +88,7 @@ async def test_shares_of_a_window_with_jains_index(store_url: str) -> None:
         await store.shares.record_usage([Delivery("short", "a", 30.0), Delivery("short", "b", 10.0)], [])
         found, minute = await store.shares.unsettled_ledger(600)
         await store.shares.settle_ledger(
-            [Entry(minute, item.pool, item.tenant, item.settled, item.delivered, 20.0, 5) for item in found]
+            [LedgerEntry(minute, item.pool, item.tenant, item.settled, item.delivered, 20.0, 5) for item in found]
         )
         shares = await tenants.read_shares(store, 3600.0)
         assert [(line.tenant, line.entitled, line.delivered, line.ratio) for line in shares.lines] == [

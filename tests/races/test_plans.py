@@ -7,8 +7,9 @@ from uuid import uuid4
 
 import psycopg
 import pytest
+from fairlead.core.jobs.job_records import JobFilter
 
-from fairlead.core.jobs.model import Claim, Ending, JobFilter, Quota
+from fairlead.core.jobs.model import Claim, Ending, Quota
 from fairlead.records import rows
 from fairlead.stores.postgres.connection import query
 from fairlead.stores.postgres.store import NOBODY, SHARD

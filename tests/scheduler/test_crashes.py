@@ -4,9 +4,10 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
+from fairlead.core.jobs.job_records import JobType
 
 import fairlead
-from fairlead.core.jobs.model import JobType, Lane
+from fairlead.core.jobs.model import Lane
 from fairlead.core.jobs.states import State
 from fairlead.core.protection.breaker import Breaker
 from fairlead.core.protection.run_counts import Counted, Sums, of_group, of_tenant

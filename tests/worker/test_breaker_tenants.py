@@ -13,9 +13,9 @@ from fairlead.core.protection.run_counts import MOST_TENANTS, TENANT, Counted, S
 from fairlead.operate.audit import Operator
 from fairlead.operate.breakers import breaker, breakers, close_breaker, open_breaker
 from fairlead.records.store import Store
+from fairlead.runtime.breakers import Breakers
+from fairlead.runtime.controls import ControlView
 from fairlead.telemetry.events import BreakerOpened, Event, Telemetry
-from fairlead.worker.breakers import Breakers
-from fairlead.worker.controls import ControlView
 from tests.worker.support import until
 
 ADA = Operator("ada", "maintenance")

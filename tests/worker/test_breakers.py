@@ -15,9 +15,9 @@ from fairlead.errors import ConfigError
 from fairlead.operate.audit import Operator
 from fairlead.operate.breakers import breaker, breakers, close_breaker, open_breaker
 from fairlead.records.store import Store
+from fairlead.runtime.breakers import Breakers
+from fairlead.runtime.controls import ControlView
 from fairlead.telemetry.events import BreakerClosed, BreakerOpened, BreakerRamping, Event, Telemetry
-from fairlead.worker.breakers import Breakers
-from fairlead.worker.controls import ControlView
 from tests.contract.world import World, open_world
 from tests.worker.support import until
 

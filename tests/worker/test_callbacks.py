@@ -10,11 +10,11 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
+from fairlead.core.jobs.job_records import JobFilter, JobRecord
 
 import fairlead
 from fairlead import App, Handler, InvalidSignature, Retry, State, verify_callback
 from fairlead.client.by_name import submit_registered
-from fairlead.core.jobs.model import JobFilter, JobRecord
 from fairlead.core.web.callbacks import TYPE, Delivered, Endpoint
 from fairlead.core.web.egress import EgressRules, networks
 from fairlead.handlers.options import Options

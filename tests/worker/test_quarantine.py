@@ -4,9 +4,9 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
+from fairlead.core.jobs.job_records import JobFilter
 
 import fairlead
-from fairlead.core.jobs.model import JobFilter
 from fairlead.core.jobs.states import State
 from fairlead.errors import ConfigError, UnknownType
 from fairlead.operate.audit import Operator

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 import pytest
 
+from fairlead.runtime.boot_clock import boot_time
 from fairlead.telemetry.events import ProcessEnded, Telemetry
 from fairlead.worker import supervisor as supervising
-from fairlead.worker.lease import boot_time
 from fairlead.worker.supervisor import Supervisor
 from tests.worker.support import until
 

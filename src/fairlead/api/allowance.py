@@ -7,13 +7,13 @@ fields of draft-ietf-httpapi-ratelimit-headers.
 from math import ceil
 
 from fairlead.api.problems import Problem
-from fairlead.core.protection.token_bucket import Flow
+from fairlead.core.protection.token_bucket import RateLimit
 from fairlead.core.web.api_keys import ApiKey
 from fairlead.operate.request_rates import Meter, Reading
 
 BURST_SECONDS = 2.0
 MOST_POLICIES = 1_000
-FAILURES = Flow(rate=5.0, burst=200.0)
+FAILURES = RateLimit(rate=5.0, burst=200.0)
 
 HeaderList = list[tuple[bytes, bytes]]
 
@@ -26,7 +26,7 @@ class Allowance:
         self._usual = rate
         self._keys = Meter()
         self._failures = Meter()
-        self._policies: dict[float, tuple[Flow, bytes]] = {}
+        self._policies: dict[float, tuple[RateLimit, bytes]] = {}
 
     def spend(self, key: ApiKey, headers: HeaderList) -> None:
         """Count a request of this key, and tell what is left; a Problem if it is too many."""
@@ -59,8 +59,8 @@ class Allowance:
             raise _too_many(again_in)
 
 
-def _policy(rate: float) -> tuple[Flow, bytes]:
-    way = Flow(rate, max(1.0, float(ceil(rate * BURST_SECONDS))))
+def _policy(rate: float) -> tuple[RateLimit, bytes]:
+    way = RateLimit(rate, max(1.0, float(ceil(rate * BURST_SECONDS))))
     return way, f'"key";q={way.burst:.0f};w={max(1, ceil(way.burst / rate))}'.encode()
 
 

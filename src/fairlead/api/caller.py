@@ -7,7 +7,7 @@ from fastapi import Depends, Request
 from fairlead.api.problems import Problem
 from fairlead.api.service import Service
 from fairlead.core.jobs.ids import is_id
-from fairlead.core.jobs.model import JobRecord
+from fairlead.core.jobs.job_records import JobRecord
 from fairlead.core.web.api_keys import ApiKey, Grant
 from fairlead.errors import JobNotFound
 from fairlead.operate.audit import LONGEST_ACTOR, Operator

@@ -18,7 +18,7 @@ from starlette.types import Receive, Scope, Send
 
 from fairlead.api.caller import Caller, Needs
 from fairlead.api.problems import Problem, problem_of
-from fairlead.core.web.stored_responses import RepeatedRequest, Reservation, StoredResponse, judge
+from fairlead.core.web.stored_responses import RepeatedRequest, Reservation, StoredResponse, judge_repeat
 from fairlead.errors import FairleadError
 
 LOCK = 60.0
@@ -210,7 +210,7 @@ async def _digest(request: Request) -> str:
 
 
 def _repeat(earlier: StoredResponse, digest: str) -> Response:
-    verdict = judge(earlier, digest)
+    verdict = judge_repeat(earlier, digest)
     if verdict is RepeatedRequest.MISUSE:
         raise Problem(
             422, "IDEMPOTENCY_KEY_REUSED", "this Idempotency-Key was used for another request; take a new one"

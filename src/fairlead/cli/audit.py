@@ -10,8 +10,8 @@ import typer
 from fairlead.cli.loading import Database, Json, opened, settings_for
 from fairlead.cli.output import cell, json_moment, json_value, moment, plain, show, show_json, table
 from fairlead.config import Settings
+from fairlead.core.durations import instant
 from fairlead.core.insight.audit import AuditEntry
-from fairlead.core.jobs.model import instant
 from fairlead.operate.audit import Verification, verify_chain
 
 

@@ -9,7 +9,7 @@ import typer
 from fairlead.cli.filters import Actor, Reason, operator
 from fairlead.cli.loading import Database, Json, opened, settings_for
 from fairlead.cli.output import cell, plain, show, show_json, table
-from fairlead.core.durations import words
+from fairlead.core.durations import humanize
 from fairlead.core.protection.backpressure import Action, overload
 from fairlead.operate import backpressure
 from fairlead.operate.backpressure import Bounds
@@ -111,7 +111,7 @@ def _print_bounds(found: Bounds) -> None:
     for name, (speed, burst) in found.rates.items():
         listing.add_row(cell("rate"), cell(name), cell(f"{speed:g}/s, burst {burst:g}"))
     if policy := found.overload:
-        later = f" for {words(policy.delay)}" if policy.action is Action.DEFER else ""
+        later = f" for {humanize(policy.delay)}" if policy.action is Action.DEFER else ""
         text = f"from {policy.waiting} ready: {policy.action}{later} below {policy.below.word}"
         listing.add_row(cell("overload"), cell("all"), cell(text))
     for (tenant, code), jobs in found.counts.items():

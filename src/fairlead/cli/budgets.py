@@ -10,7 +10,7 @@ from fairlead.cli.enqueue import parse_duration
 from fairlead.cli.filters import Actor, Reason, operator
 from fairlead.cli.loading import Database, Json
 from fairlead.cli.output import cell, plain, show, show_json, table
-from fairlead.core.durations import words
+from fairlead.core.durations import humanize
 from fairlead.core.protection import retry_budget as budget
 from fairlead.core.protection.retry_budget import RetryBudget
 from fairlead.operate import retry_budgets
@@ -71,7 +71,7 @@ def _print_list(found: list[BudgetStatus]) -> None:
 
 
 def _words(ratio: float | None, floor: int, window: float) -> str:
-    return "no limit" if ratio is None else f"{ratio:g} a first attempt and {floor} more within {words(window)}"
+    return "no limit" if ratio is None else f"{ratio:g} a first attempt and {floor} more within {humanize(window)}"
 
 
 def _document(item: BudgetStatus) -> dict[str, object]:

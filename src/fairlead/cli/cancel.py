@@ -25,7 +25,7 @@ from fairlead.cli.loading import Database, Json, opened, settings_for
 from fairlead.cli.output import COLOURS, progress, show, show_json, state_cell
 from fairlead.config import Settings
 from fairlead.core.jobs.cancel import GRACE
-from fairlead.core.jobs.model import JobFilter
+from fairlead.core.jobs.job_records import JobFilter
 from fairlead.core.jobs.states import State
 from fairlead.operate import cancel_jobs as cancel
 from fairlead.operate.audit import Operator

@@ -26,7 +26,8 @@ from fairlead.cli.filters import (
 from fairlead.cli.loading import Database, Json, opened, settings_for
 from fairlead.cli.output import show, show_json
 from fairlead.config import Settings
-from fairlead.core.jobs.model import JobFilter, Priority
+from fairlead.core.jobs.job_records import JobFilter
+from fairlead.core.jobs.model import Priority
 from fairlead.core.jobs.states import State
 from fairlead.operate import change_jobs
 from fairlead.operate.audit import Operator

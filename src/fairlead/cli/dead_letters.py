@@ -32,8 +32,8 @@ from fairlead.cli.jobs import JobId, parse_cursor, whole_id
 from fairlead.cli.loading import Database, Json, opened, settings_for
 from fairlead.cli.output import progress
 from fairlead.config import Settings
-from fairlead.core.jobs.dead_letters import TOLERANCE
-from fairlead.core.jobs.model import DeadGroup, JobFilter, Page
+from fairlead.core.jobs.dead_letters import TOLERANCE, DeadGroup
+from fairlead.core.jobs.job_records import JobFilter, Page
 from fairlead.errors import ReplayStopped
 from fairlead.operate import dead_letters, staged_replay
 from fairlead.operate.audit import Operator

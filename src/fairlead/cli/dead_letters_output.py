@@ -18,7 +18,8 @@ from fairlead.cli.output import (
     state_cell,
     table,
 )
-from fairlead.core.jobs.model import DeadGroup, Page
+from fairlead.core.jobs.dead_letters import DeadGroup
+from fairlead.core.jobs.job_records import Page
 from fairlead.core.jobs.states import State
 from fairlead.errors import IllegalMove, JobError
 from fairlead.operate.dead_letters import DeadLetter, Outcome

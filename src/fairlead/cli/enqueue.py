@@ -16,8 +16,9 @@ from fairlead.client.by_name import submit_registered
 from fairlead.client.client import Client
 from fairlead.client.job import Job
 from fairlead.config import Settings
-from fairlead.core.durations import seconds, words
-from fairlead.core.jobs.model import JobRecord, Priority, Scope
+from fairlead.core.durations import humanize, seconds
+from fairlead.core.jobs.job_records import JobRecord
+from fairlead.core.jobs.model import Priority, Scope
 from fairlead.core.jobs.retry import Retry
 from fairlead.core.jobs.states import State
 from fairlead.errors import ConfigError, JobError, JobNotFound, StoreError
@@ -225,7 +226,7 @@ def _print(job: Job, record: JobRecord, start: datetime | None, as_json: bool) -
 
 def _note(job: Job) -> str:
     if job.deferred is not None:
-        return f"(put off for {words(job.deferred)}: the system is overloaded)"
+        return f"(put off for {humanize(job.deferred)}: the system is overloaded)"
     return "(was there before)" if job.duplicate else ""
 
 

@@ -7,7 +7,7 @@ import typer
 
 from fairlead.cli.enqueue import parse_duration, parse_instant
 from fairlead.core.durations import seconds
-from fairlead.core.jobs.model import JobFilter
+from fairlead.core.jobs.job_records import JobFilter
 from fairlead.errors import ConfigError
 from fairlead.operate.audit import Operator, whoami
 

@@ -26,10 +26,11 @@ from fairlead.cli.output import (
     table,
 )
 from fairlead.config import Settings
-from fairlead.core.durations import words
+from fairlead.core.durations import humanize
 from fairlead.core.insight.timeline import Moment
 from fairlead.core.jobs.ids import is_id
-from fairlead.core.jobs.model import ErrorInfo, JobFilter, JobRecord, Page
+from fairlead.core.jobs.job_records import JobFilter, JobRecord, Page
+from fairlead.core.jobs.model import ErrorInfo
 from fairlead.core.jobs.progress import Progress
 from fairlead.core.jobs.states import State
 from fairlead.errors import JobNotFound
@@ -124,8 +125,8 @@ def _terms(job: JobRecord, terms: JobTerms, lease: float | None) -> dict[str, ob
     """What there is to say about how a job runs."""
     return {
         "attempt": f"{job.attempt} of {terms.attempts}" if terms.attempts else job.attempt,
-        "timeout": None if terms.timeout is None else words(terms.timeout),
-        "lease": None if lease is None else f"{words(lease)} left",
+        "timeout": None if terms.timeout is None else humanize(terms.timeout),
+        "lease": None if lease is None else f"{humanize(lease)} left",
     }
 
 
@@ -155,7 +156,7 @@ def _columns(job: JobRecord, now: float) -> dict[str, Text]:
         "tenant": cell(job.tenant),
         "state": state_cell(job.state),
         "try": cell(job.attempt),
-        "age": cell(words(max(0.0, now - job.created_at.timestamp()))),
+        "age": cell(humanize(max(0.0, now - job.created_at.timestamp()))),
         "took": cell(_took(job, now)),
         "error": cell(short(job.error)),
     }
@@ -218,7 +219,7 @@ def _progress(found: Progress) -> str:
 def _print_timeline(moments: Sequence[Moment]) -> None:
     listing = table(when=True, what=True, state=True, worker=True, took=True, note=False)
     for step in moments:
-        took = None if step.took is None else words(max(0.0, step.took))
+        took = None if step.took is None else humanize(max(0.0, step.took))
         columns = (step.worker and step.worker[:8], took, _note(step))
         state = Text() if step.state is None else state_cell(step.state)
         listing.add_row(cell(moment(step.at)), cell(_what(step)), state, *map(cell, columns))
@@ -253,7 +254,7 @@ def _took(job: JobRecord, now: float) -> str | None:
     if job.started_at is None or not (job.finished_at or job.state is State.RUNNING):
         return None
     end = job.finished_at.timestamp() if job.finished_at else now
-    return words(max(0.0, end - job.started_at.timestamp()))
+    return humanize(max(0.0, end - job.started_at.timestamp()))
 
 
 def short(error: ErrorInfo | None) -> str | None:

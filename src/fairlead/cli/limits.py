@@ -9,7 +9,7 @@ import typer
 from fairlead.cli.filters import Actor, Reason, operator
 from fairlead.cli.loading import Database, Json, opened, settings_for
 from fairlead.cli.output import cell, json_moment, moment, plain, show, show_json, table
-from fairlead.core.jobs.model import instant
+from fairlead.core.durations import instant
 from fairlead.core.protection.limits import SCOPES
 from fairlead.operate import limits
 from fairlead.operate.limits import LimitInForce

@@ -11,9 +11,8 @@ from fairlead.cli.filters import Actor, Reason, operator
 from fairlead.cli.loading import Database, Json, opened, settings_for
 from fairlead.cli.output import cell, json_moment, plain, show, show_json, table
 from fairlead.config import Settings
-from fairlead.core.durations import words
-from fairlead.core.jobs.model import WorkerRecord
-from fairlead.core.jobs.workers import reserved
+from fairlead.core.durations import humanize
+from fairlead.core.jobs.workers import WorkerRecord, reserved
 from fairlead.errors import ConfigError
 from fairlead.operate.audit import Operator
 from fairlead.operate.doctor import Finding, Level, examine
@@ -142,7 +141,7 @@ def _print_workers(records: Sequence[WorkerRecord]) -> None:
         info = record.info
         listing.add_row(
             cell(info.id[:8]), cell(info.host), cell(info.pid), cell(_pools(record)), cell(info.slots),
-            *map(cell, _figures(record).values()), cell(words(record.lease_left) if record.live else None),
+            *map(cell, _figures(record).values()), cell(humanize(record.lease_left) if record.live else None),
             cell(_state(record), "green" if record.live else "bold red"), cell(info.version),
         )  # fmt: skip
     show(listing)

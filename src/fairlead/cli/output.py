@@ -16,7 +16,8 @@ from rich.table import Table
 from rich.text import Text
 
 from fairlead.core.insight.timeline import Moment
-from fairlead.core.jobs.model import AttemptRecord, ErrorInfo, JobRecord
+from fairlead.core.jobs.job_records import AttemptRecord, JobRecord
+from fairlead.core.jobs.model import ErrorInfo
 from fairlead.core.jobs.progress import Progress as JobProgress
 from fairlead.core.jobs.states import State
 from fairlead.errors import (

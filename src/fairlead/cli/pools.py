@@ -10,7 +10,7 @@ from fairlead.cli.enqueue import parse_duration
 from fairlead.cli.filters import Actor, Reason, operator
 from fairlead.cli.loading import Database, Json, opened, settings_for
 from fairlead.cli.output import cell, plain, show, show_json, table
-from fairlead.core.durations import words
+from fairlead.core.durations import humanize
 from fairlead.core.jobs.pools import Pool
 from fairlead.operate import pools
 
@@ -102,7 +102,7 @@ def reset_pool(
 
 
 def _words(seconds: float | None) -> str:
-    return "" if seconds is None else words(seconds)
+    return "" if seconds is None else humanize(seconds)
 
 
 def _number(value: int | None) -> str:

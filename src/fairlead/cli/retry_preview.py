@@ -11,7 +11,7 @@ from rich.text import Text
 from fairlead.cli.loading import Database, Json, load_app, opened, settings_for
 from fairlead.cli.output import cell, plain, show, show_json, table
 from fairlead.config import Settings
-from fairlead.core.durations import seconds, words
+from fairlead.core.durations import humanize, seconds
 from fairlead.core.jobs.failure import FailureClass, Policies
 from fairlead.core.jobs.pools import Pools, TypeTerms, terms_in
 from fairlead.core.jobs.retry import Retry, Step, timeline
@@ -67,7 +67,7 @@ def _document(policy: Retry) -> dict[str, Any]:
 
 def show_terms(terms: TypeTerms) -> None:
     """Print all classes on one scale, so that they can be compared."""
-    show("a run is never stopped" if terms.timeout is None else f"a run is stopped after {words(terms.timeout)}")
+    show("a run is never stopped" if terms.timeout is None else f"a run is stopped after {humanize(terms.timeout)}")
     policies = terms.policies
     timelines = {failure: timeline(policies.of(failure)) for failure in FailureClass}
     end = max(step.latest for steps in timelines.values() for step in steps[:MOST_STEPS])
@@ -82,7 +82,9 @@ def _summary(failure: FailureClass, policy: Retry) -> str:
         return f"runs again at once, no attempt is used up; dead after {policy.attempts} lost workers"
     if policy.attempts == 1:
         return "is not retried"
-    age = "" if policy.max_age is None else f", none later than {words(seconds(policy.max_age))} after the submission"
+    age = (
+        "" if policy.max_age is None else f", none later than {humanize(seconds(policy.max_age))} after the submission"
+    )
     function = " (by a function, shown as the default list)" if policy.backoff == "custom" else ""
     return f"{policy.attempts} attempts, backoff {policy.kind}{function}, jitter {policy.jitter}{age}"
 
@@ -99,7 +101,7 @@ def _print_steps(steps: Sequence[Step], end: float) -> None:
 
 
 def _after(time: float) -> str:
-    return "at once" if time == 0 else f"+{words(time)}"
+    return "at once" if time == 0 else f"+{humanize(time)}"
 
 
 def _bar(step: Step, end: float) -> str:

@@ -18,7 +18,7 @@ from fairlead.cli.output import (
     state_cell,
     table,
 )
-from fairlead.core.durations import words
+from fairlead.core.durations import humanize
 from fairlead.core.schedule.schedules import FireOutcome, PastFire, ScheduleRecord, ScheduleState
 
 COLOURS = {ScheduleState.ACTIVE: "green", ScheduleState.PAUSED: "yellow", ScheduleState.RETIRED: "dim"}
@@ -115,7 +115,7 @@ def removed(name: str, as_json: bool) -> None:
 
 
 def _facts(record: ScheduleRecord) -> list[tuple[str, object]]:
-    window = f" (within {words(record.catch_up_window)})" if record.catch_up.value != "none" else ""
+    window = f" (within {humanize(record.catch_up_window)})" if record.catch_up.value != "none" else ""
     facts: list[tuple[str, object]] = [
         ("name", record.name),
         ("state", record.state.value),
@@ -130,7 +130,7 @@ def _facts(record: ScheduleRecord) -> list[tuple[str, object]]:
         ("declared by", record.app or "nobody's code"),
     ]
     if record.start_within is not None:
-        facts.append(("start within", words(record.start_within)))
+        facts.append(("start within", humanize(record.start_within)))
     if record.options is not None:
         facts.append(("options", record.options))
     return facts

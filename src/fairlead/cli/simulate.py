@@ -8,7 +8,7 @@ from rich.text import Text
 
 from fairlead.cli.loading import Json
 from fairlead.cli.output import cell, show, show_json, table
-from fairlead.core.durations import words
+from fairlead.core.durations import humanize
 
 if TYPE_CHECKING:
     from fairlead.sim.findings import Findings, PoolFinding, TenantFinding
@@ -69,11 +69,11 @@ def _pool_cells(pool: "PoolFinding") -> list[str]:
         pool.pool,
         f"{plan.slots:,}",
         f"{plan.simulated_slots:,}",
-        words(pool.seconds),
+        humanize(pool.seconds),
         f"{pool.jobs:,}",
         f"{pool.busy:.1%}",
-        *([words(wait) for wait in pool.waits] if pool.waits else [""] * 3),
-        "" if plan.wait_target is None else words(plan.wait_target),
+        *([humanize(wait) for wait in pool.waits] if pool.waits else [""] * 3),
+        "" if plan.wait_target is None else humanize(plan.wait_target),
         "" if pool.late is None else f"{pool.late:.3%}",
         f"{pool.jain:.5f}",
         f"{pool.worst_share_error:.2%}",
@@ -96,6 +96,6 @@ def _print_tenants(tenants: "list[TenantFinding]") -> None:
             f"{tenant.entitled:,.1f}",
             f"{tenant.delivered:,.1f}",
             error,
-            *(words(time) for time in times),
+            *(humanize(time) for time in times),
         )
     show(listing)

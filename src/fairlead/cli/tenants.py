@@ -11,7 +11,7 @@ from fairlead.cli.enqueue import parse_duration
 from fairlead.cli.filters import Actor, Reason, operator
 from fairlead.cli.loading import Database, Json, opened, settings_for
 from fairlead.cli.output import cell, json_moment, moment, plain, show, show_json, table
-from fairlead.core.fairness.ledger import Line
+from fairlead.core.fairness.ledger import LedgerRow
 from fairlead.core.fairness.tenancy import Tenant
 from fairlead.operate import tenants
 from fairlead.records.store import Store
@@ -39,7 +39,7 @@ def list_tenants(database: Database = None, as_json: Json = False) -> None:
     else:
         listing = table(tenant=True, tier=True, weight=True, minimum=True, waiting=True, set_up=False)
         for state in found:
-            own = state.tenant.standing
+            own = state.tenant.weighting
             listing.add_row(
                 cell(state.tenant.name), cell(state.tenant.tier), cell(f"{own.weight:g}"),
                 cell(f"{own.minimum:.1%}" if own.minimum else ""), cell(state.waiting), cell(moment(state.since)),
@@ -139,13 +139,13 @@ def _print_tenant(tenant: Tenant, as_json: bool) -> None:
     if as_json:
         show_json(_tenant_document(tenant))
         return
-    own = tenant.standing
+    own = tenant.weighting
     guaranteed = f", at least {own.minimum:.1%} of a pool" if own.minimum else ""
     together = ", shared with all tenants of its tier" if tenant.group else ""
     show(f"{plain(tenant.name)}: {plain(tenant.tier)}, weight {own.weight:g}{guaranteed}{together}")
 
 
-def _print_lines(lines: Sequence[Line]) -> None:
+def _print_lines(lines: Sequence[LedgerRow]) -> None:
     listing = table(
         **({"minute": True} if lines[0].minute is not None else {}), pool=True, tenant=True, entitled=True,
         delivered=True, ratio=True, reserved=True, waiting=True,
@@ -160,7 +160,7 @@ def _print_lines(lines: Sequence[Line]) -> None:
 
 
 def _tenant_document(tenant: Tenant) -> dict[str, Any]:
-    own = tenant.standing
+    own = tenant.weighting
     return {"tenant": tenant.name, "tier": tenant.tier, "weight": own.weight, "minimum": own.minimum}
 
 
@@ -173,7 +173,7 @@ def _state_document(state: tenants.TenantState) -> dict[str, Any]:
     }
 
 
-def _line_document(line: Line) -> dict[str, Any]:
+def _line_document(line: LedgerRow) -> dict[str, Any]:
     document = {**line._asdict(), "ratio": line.ratio}
     minute = document.pop("minute")
     return document if minute is None else {"minute": json_moment(datetime.fromtimestamp(minute, UTC)), **document}

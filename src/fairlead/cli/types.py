@@ -10,7 +10,7 @@ from rich.text import Text
 from fairlead.cli.loading import Database, Json, opened, settings_for
 from fairlead.cli.output import cell, json_moment, moment, plain, show, show_json, table
 from fairlead.cli.retry_preview import TypeName, document_of, show_terms
-from fairlead.core.durations import words
+from fairlead.core.durations import humanize
 from fairlead.core.fairness.run_times import Bar
 from fairlead.core.insight.wait_times import Spread
 from fairlead.handlers.registered import registered_type
@@ -64,7 +64,7 @@ def waits(seconds: Seconds = 300.0, database: Database = None, as_json: Json = F
     if as_json:
         show_json(waits_document(view))
     elif view.all is None:
-        show(f"nothing was started in the last {words(seconds)}")
+        show(f"nothing was started in the last {humanize(seconds)}")
     else:
         listing = table(pool=True, started=True, p50=True, p95=True, p99=True)
         for name, found in [*view.pools.items(), ("all", view.all)]:
@@ -115,7 +115,7 @@ def _print_looks(looks: Sequence[TypeLook]) -> None:
 def _spread_cells(found: Spread | None) -> list[Text]:
     if found is None:
         return [cell(0), cell(None), cell(None), cell(None)]
-    return [cell(f"{found.total:,}"), *(cell(words(value)) for value in found[1:])]
+    return [cell(f"{found.total:,}"), *(cell(humanize(value)) for value in found[1:])]
 
 
 def _print_view(view: TypeView) -> None:
@@ -134,12 +134,12 @@ def _print_runs(runs: Spread | None, bars: Sequence[Bar]) -> None:
     if runs is None:
         show("none")
         return
-    show(f"{runs.total:,}; half took up to {words(runs.p50)}, 95 % {words(runs.p95)}, 99 % {words(runs.p99)}")
+    show(f"{runs.total:,}; half took up to {humanize(runs.p50)}, 95 % {humanize(runs.p95)}, 99 % {humanize(runs.p99)}")
     most = max(bar.runs for bar in bars)
     listing = table(begin=True, end=True, runs=True, share=True)
     for bar in bars:
         drawn = "█" * (round(WIDTH * bar.runs / most) or (1 if bar.runs else 0))
-        listing.add_row(cell(words(bar.begin)), cell(words(bar.end)), cell(f"{bar.runs:,}"), cell(drawn, "cyan"))
+        listing.add_row(cell(humanize(bar.begin)), cell(humanize(bar.end)), cell(f"{bar.runs:,}"), cell(drawn, "cyan"))
     show(listing)
 
 

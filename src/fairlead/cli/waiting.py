@@ -12,8 +12,10 @@ from fairlead.cli.jobs import JobId, whole_id
 from fairlead.cli.loading import Database, Json, opened, settings_for
 from fairlead.cli.output import job_document, json_moment, moment, plain, show, show_json, state_cell
 from fairlead.config import Settings
+from fairlead.core.durations import instant
 from fairlead.core.insight.explain import Explanation
-from fairlead.core.jobs.model import JobRecord, Priority, instant
+from fairlead.core.jobs.job_records import JobRecord
+from fairlead.core.jobs.model import Priority
 from fairlead.operate.audit import Operator
 from fairlead.operate.change_jobs import change_job, retry_job
 from fairlead.operate.job_explanation import explain_job

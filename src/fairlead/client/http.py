@@ -15,7 +15,9 @@ from fairlead.client.job import Job
 from fairlead.core.durations import Duration, seconds
 from fairlead.core.insight.timeline import Moment
 from fairlead.core.jobs.cancel import GRACE
-from fairlead.core.jobs.model import AttemptRecord, DeadGroup, JobRecord, Page, Priority
+from fairlead.core.jobs.dead_letters import DeadGroup
+from fairlead.core.jobs.job_records import AttemptRecord, JobRecord, Page
+from fairlead.core.jobs.model import Priority
 from fairlead.core.jobs.retry import Retry
 from fairlead.core.jobs.states import FINAL, State
 from fairlead.errors import ConfigError, FairleadError, JobNotDone, StoreUnavailable

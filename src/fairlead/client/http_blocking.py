@@ -10,7 +10,8 @@ from fairlead.client.job import Job
 from fairlead.core.durations import Duration
 from fairlead.core.insight.timeline import Moment
 from fairlead.core.jobs.cancel import GRACE
-from fairlead.core.jobs.model import AttemptRecord, DeadGroup, JobRecord, Page
+from fairlead.core.jobs.dead_letters import DeadGroup
+from fairlead.core.jobs.job_records import AttemptRecord, JobRecord, Page
 from fairlead.core.jobs.states import State
 
 Result = TypeVar("Result")

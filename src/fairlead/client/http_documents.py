@@ -10,17 +10,10 @@ from pydantic_core import from_json, to_json
 from fairlead import errors
 from fairlead.client.job import Fate
 from fairlead.core.insight.timeline import Moment
+from fairlead.core.jobs.dead_letters import DeadGroup
 from fairlead.core.jobs.failure import FailureClass
-from fairlead.core.jobs.model import (
-    AttemptRecord,
-    DeadGroup,
-    Ending,
-    ErrorInfo,
-    JobRecord,
-    Lane,
-    Page,
-    Priority,
-)
+from fairlead.core.jobs.job_records import AttemptRecord, JobRecord, Page
+from fairlead.core.jobs.model import Ending, ErrorInfo, Lane, Priority
 from fairlead.core.jobs.progress import Progress
 from fairlead.core.jobs.states import State
 

@@ -64,7 +64,7 @@ def span(name: str, duration: Duration) -> float:
     return length
 
 
-def words(value: float) -> str:
+def humanize(value: float) -> str:
     """The seconds as a person would say them, rounded to two units."""
     if value < 1:
         return f"{value * 1000:.0f}ms"

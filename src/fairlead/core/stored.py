@@ -31,12 +31,12 @@ def readable(read: Callable[[], Value], usual: Value) -> Value:
         return usual
 
 
-def word(kind: type[Word], text: str, usual: Word) -> Word:
+def known_member(kind: type[Word], text: str, usual: Word) -> Word:
     """One of the words of a kind; the usual where this version does not know it."""
     return readable(lambda: kind(text), usual)
 
 
-def words(kind: type[Word], texts: Iterable[str]) -> tuple[Word, ...]:
+def known_members(kind: type[Word], texts: Iterable[str]) -> tuple[Word, ...]:
     """Those of the words that this version knows."""
     known = set(kind)
     return tuple(kind(text) for text in texts if text in known)

@@ -13,11 +13,11 @@ from fairlead.core.protection.backpressure import (
     Policy,
     checked_depth,
     depths,
-    flows,
+    rate_limits,
     refuse_by_depth,
     rule_name,
 )
-from fairlead.core.protection.token_bucket import flow
+from fairlead.core.protection.token_bucket import rate_limit
 from fairlead.errors import ConfigError
 from fairlead.operate.audit import Operator
 from fairlead.operate.settings import Expected, change_control, read_controls, removal
@@ -60,7 +60,7 @@ async def set_rate(
     """Bound how fast a tenant may submit; None removes the bound."""
     value = None
     if rate is not None:
-        way = flow(rate, burst)
+        way = rate_limit(rate, burst)
         value = {"rate": way.rate, "burst": way.burst}
     await _change(store, SUBMISSION, _rule(scope, name, value), value, operator, expected)
 
@@ -73,7 +73,7 @@ async def set_overload(store: Store, policy: Overload | None, operator: Operator
 async def bounds(store: Store) -> Bounds:
     """All that is set, and what it has refused, put off and shed."""
     controls = await read_controls(store)
-    rates = {name: (way.rate, way.burst) for name, way in flows(controls).items()}
+    rates = {name: (way.rate, way.burst) for name, way in rate_limits(controls).items()}
     kinds = (DEPTH, SUBMISSION, OVERLOAD)
     versions = {(kind, name): item.version for kind in kinds for name, item in controls.of(kind).items()}
     return Bounds(depths(controls), rates, Policy(controls).overload, await store.backpressure.admissions(), versions)

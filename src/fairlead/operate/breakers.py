@@ -4,9 +4,10 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from fairlead.core.jobs.model import JobType, instant
+from fairlead.core.durations import instant
+from fairlead.core.jobs.job_records import JobType
 from fairlead.core.names import check_name
-from fairlead.core.protection.breaker import BREAKER, Breaker, Tripped, opened_by_hand, tripped
+from fairlead.core.protection.breaker import BREAKER, Breaker, BreakerState, breaker_state, opened_by_hand
 from fairlead.core.protection.controls import Change, Controls
 from fairlead.core.protection.run_counts import (
     DEPENDENCY,
@@ -114,7 +115,7 @@ class _View(NamedTuple):
 
     def status(self, name: str) -> BreakerStatus:
         """A breaker with its counts."""
-        item = tripped(self.known.get(BREAKER, name))
+        item = breaker_state(self.known.get(BREAKER, name))
         return _status(name, item, self.counted.of(name), self.users.get(base_of(name), ()))
 
 
@@ -133,7 +134,7 @@ def _users(types: list[JobType]) -> dict[str, tuple[str, ...]]:
     return users
 
 
-def _status(name: str, item: Tripped | None, counted: Sums, types: tuple[str, ...]) -> BreakerStatus:
+def _status(name: str, item: BreakerState | None, counted: Sums, types: tuple[str, ...]) -> BreakerStatus:
     if item is None:
         return BreakerStatus(name, CLOSED, counted.good, counted.bad, types=types)
     return BreakerStatus(

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import AsyncGenerator, Callable, Iterator
 from math import ceil
 
-from fairlead.core.jobs.model import JobRecord
+from fairlead.core.jobs.job_records import JobRecord
 from fairlead.core.jobs.states import FINAL
 from fairlead.errors import StoreError, TooManyFollowers
 from fairlead.records.store import Store

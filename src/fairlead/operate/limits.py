@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from fairlead.core.jobs.model import JobType
+from fairlead.core.jobs.job_records import JobType
 from fairlead.core.protection.controls import Controls
 from fairlead.core.protection.limits import LIMIT, Bound, Rules, bound, limit_name, stored_bound, usage
 from fairlead.core.protection.token_bucket import left
@@ -90,7 +90,7 @@ async def limit_holders(store: Store, scope: str, name: str, most: int = MOST_HO
 
 def _in_force(name: str, rules: Rules, used: dict[str, int], use: LimitUse, controls: Controls) -> LimitInForce:
     scope, _, what = name.partition(":")
-    allowed, way = rules.bound(name), rules.bound(name).flow
+    allowed, way = rules.bound(name), rules.bound(name).rate_limit
     running = used.get(name, 0)
     each = what == "*" or (scope == "limit" and any(other.startswith(f"{name}=") for other in used))
     return LimitInForce(

@@ -3,7 +3,7 @@
 from datetime import datetime
 from typing import NamedTuple
 
-from fairlead.core.jobs.model import instant
+from fairlead.core.durations import instant
 from fairlead.core.names import check_name
 from fairlead.core.protection.controls import Change, Control, Controls
 from fairlead.core.protection.quarantine import KIND, Quarantine, attempts_of, entry

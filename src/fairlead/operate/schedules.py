@@ -9,7 +9,8 @@ from functools import partial
 from typing import Any
 from uuid import uuid4
 
-from fairlead.core.jobs.model import JobType, NewJob
+from fairlead.core.jobs.job_records import JobType
+from fairlead.core.jobs.model import NewJob
 from fairlead.core.schedule import fires as recur
 from fairlead.core.schedule.fires import fires_of, reconcile
 from fairlead.core.schedule.schedules import (

@@ -13,15 +13,15 @@ from fairlead.core.insight.diagnosis import (
     PAUSES,
     WINDOW,
     Alert,
-    Closed,
+    ClosedGate,
     Health,
-    Look,
-    PoolLook,
+    PoolSnapshot,
     Sample,
-    verdict,
+    SystemSnapshot,
+    diagnose,
 )
-from fairlead.core.jobs.model import WorkerRecord
 from fairlead.core.jobs.pools import Pool
+from fairlead.core.jobs.workers import WorkerRecord
 from fairlead.core.protection.run_counts import DEPENDENCY, base_of, tenant_of
 from fairlead.errors import StoreError
 from fairlead.handlers.registered import pools_of
@@ -69,15 +69,15 @@ async def system_status(store: Store) -> SystemStatus:
     past = await history(store, WINDOW)
     sample = past[-1] if past and past[-1]["at"] > (await store.controls.read()).now - NEWEST else None
     look = await _look(store, stats, past, dict(sample["ended"]) if sample else {})
-    return SystemStatus(verdict(look), stats, sample, await waits(store))
+    return SystemStatus(diagnose(look), stats, sample, await waits(store))
 
 
 async def _look(
     store: Store, stats: Sequence[PoolStats], past: Sequence[Mapping[str, Any]], ended: dict[str, int]
-) -> Look:
+) -> SystemSnapshot:
     aims = await pools_of(store)
     leader = await store.leadership.current(ROLE)
-    return Look(
+    return SystemSnapshot(
         pools=[_pool_look(pool, aims.get(pool.pool)) for pool in stats],
         ended=ended,
         closed=await _closed(store),
@@ -102,24 +102,26 @@ def _sampled(sample: Mapping[str, Any]) -> Sample:
     )
 
 
-async def _closed(store: Store) -> list[Closed]:
+async def _closed(store: Store) -> list[ClosedGate]:
     """What keeps jobs from starting, and where that can be ended."""
     return [
         *(
-            Closed(_breaker(item), GUARDS, "BREAKER_OPEN", item.name)
+            ClosedGate(_breaker(item), GUARDS, "BREAKER_OPEN", item.name)
             for item in await breakers(store)
             if item.phase != CLOSED
         ),
         *(_quarantine(item) for item in await quarantined(store)),
         *(
-            Closed(f"{item.scope} {item.name} is paused: {item.reason}", PAUSES, "PAUSED", f"{item.scope}:{item.name}")
+            ClosedGate(
+                f"{item.scope} {item.name} is paused: {item.reason}", PAUSES, "PAUSED", f"{item.scope}:{item.name}"
+            )
             for item in await paused(store)
         ),
     ]
 
 
-def _quarantine(item: Quarantined) -> Closed:
-    return Closed(f"type {item.type} is in quarantine: {item.why}", GUARDS, "QUARANTINED", item.type)
+def _quarantine(item: Quarantined) -> ClosedGate:
+    return ClosedGate(f"type {item.type} is in quarantine: {item.why}", GUARDS, "QUARANTINED", item.type)
 
 
 def _breaker(item: BreakerStatus) -> str:
@@ -165,9 +167,9 @@ def alert_document(alert: Alert) -> dict[str, Any]:
     }
 
 
-def _pool_look(stats: PoolStats, pool: Pool) -> PoolLook:
+def _pool_look(stats: PoolStats, pool: Pool) -> PoolSnapshot:
     ready, runs = stats.jobs.get("ready", 0), stats.jobs.get("running", 0)
-    return PoolLook(
+    return PoolSnapshot(
         stats.pool, ready, stats.oldest_ready, stats.workers, stats.slots, stats.running, runs, pool.wait, pool.depth
     )
 

@@ -5,13 +5,13 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
-from fairlead.core.fairness.ledger import Line, fairness
+from fairlead.core.fairness.ledger import LedgerRow, fairness
 from fairlead.core.fairness.tenancy import ANYONE, DEFAULT_TIER, TENANT, TIERS, Tenant, Tenants
 from fairlead.core.names import check_name
 from fairlead.core.protection.backpressure import Policy
 from fairlead.core.protection.controls import ABSENT, Control, Controls
 from fairlead.core.protection.retry_budget import RetryBudget
-from fairlead.core.protection.token_bucket import Flow
+from fairlead.core.protection.token_bucket import RateLimit
 from fairlead.errors import ChangedMeanwhile, ConfigError
 from fairlead.operate.audit import Operator
 from fairlead.operate.retry_budgets import budget_of
@@ -37,7 +37,7 @@ class TenantBounds(NamedTuple):
     much it may retry."""
 
     depth: int | None
-    submission: Flow | None
+    submission: RateLimit | None
     budget: RetryBudget
 
 
@@ -45,7 +45,7 @@ class Shares(NamedTuple):
     """What tenants were due and got within a window, and how fair that was: Jain's index, 1 is perfect."""
 
     window: float
-    lines: list[Line]
+    lines: list[LedgerRow]
     jain: float
 
 
@@ -56,7 +56,7 @@ async def list_tenants(store: Store) -> list[TenantState]:
     return [_state(name, controls, waiting) for name in names]
 
 
-async def show_tenant(store: Store, name: str, window: float) -> tuple[TenantState, list[Line]]:
+async def show_tenant(store: Store, name: str, window: float) -> tuple[TenantState, list[LedgerRow]]:
     """A tenant, and what it was due and got minute by minute."""
     check_name("tenant", name)
     state = _state(name, await read_controls(store), await _waiting(store))
@@ -67,7 +67,7 @@ async def tenant_bounds(store: Store, name: str) -> TenantBounds:
     """What is in force for a tenant beside its share."""
     controls = await read_controls(store)
     policy = Policy(controls)
-    return TenantBounds(policy.depth(name), policy.flow(name), await budget_of(store, controls, name))
+    return TenantBounds(policy.depth(name), policy.rate_limit(name), await budget_of(store, controls, name))
 
 
 async def add_tenant(

@@ -66,15 +66,7 @@ Errors are those of fairlead.errors: StoreUnavailable is worth a retry, StoreRef
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
-from fairlead.core.jobs.model import (
-    Claim,
-    Enqueued,
-    Hold,
-    Lease,
-    NewJob,
-    Quota,
-    Settlement,
-)
+from fairlead.core.jobs.model import Claim, Enqueued, Hold, Lease, NewJob, Quota, Settlement
 from fairlead.core.protection.controls import Changed
 from fairlead.ports.database import Database, Rows, Script
 
@@ -100,7 +92,7 @@ HEALTH_HINT = "@health"
 LIMITS_HINT = "@limits"
 
 
-class Backlog(NamedTuple):
+class SampledBacklog(NamedTuple):
     """How many jobs waited, so many seconds ago."""
 
     waiting: int
@@ -122,7 +114,7 @@ class DepthBound(Protocol):
         """An error refuses to store so many more where so many wait; it may be asked again for the same jobs."""
 
 
-class Door(Protocol):
+class AdmissionCheck(Protocol):
     """Decides about submissions inside a caller's transaction, by figures that are read there when they are old."""
 
     @property
@@ -138,7 +130,7 @@ class Door(Protocol):
     def follow(self, changed: Changed) -> None:
         """Take over the controls that were read."""
 
-    def sampled(self, backlog: Mapping[str, Backlog]) -> None:
+    def sampled(self, backlog: Mapping[str, SampledBacklog]) -> None:
         """Take over the figures that were read."""
 
     def admit_here(self, jobs: Sequence[NewJob]) -> tuple[Sequence[NewJob], Sequence[DepthBound]]:
@@ -168,7 +160,7 @@ class JobStore(Database, Protocol):
         The waiting jobs of the tenants that are bounded are counted in it first, one submission of a tenant at a time.
         """
 
-    def enqueue_within(self, connection: Any, jobs: Sequence[NewJob], door: "Door | None" = None) -> Any:
+    def enqueue_within(self, connection: Any, jobs: Sequence[NewJob], admission: "AdmissionCheck | None" = None) -> Any:
         """Store the jobs in the caller's own open transaction: answers, or an awaitable of them if it is async."""
 
     async def claim(self, quotas: Sequence[Quota], lease: Lease) -> list[Claim]:

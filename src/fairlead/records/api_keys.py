@@ -4,10 +4,10 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from fairlead.core.durations import instant
 from fairlead.core.insight.audit import AuditNote
 from fairlead.core.jobs.changes import WaitingChange
-from fairlead.core.jobs.model import instant
-from fairlead.core.stored import words
+from fairlead.core.stored import known_members
 from fairlead.core.web.api_keys import ApiKey, Grant, NewKey
 from fairlead.core.web.stored_responses import Reservation, StoredResponse
 from fairlead.ports.database import Database, Run, RunEach, Script
@@ -78,7 +78,7 @@ def key_of(row: Sequence[Any]) -> ApiKey:
     """From (id, name, grants, tenant, hash, created_at, expires_at, revoked_at, last_used_at, time_left, rate)."""
     created = instant(row[5])
     assert created
-    grants = frozenset(words(Grant, json.loads(row[2])))
+    grants = frozenset(known_members(Grant, json.loads(row[2])))
     return ApiKey(
         row[0], row[1], grants, row[3], row[4], created, instant(row[6]), instant(row[7]), instant(row[8]), row[9],
         row[10],

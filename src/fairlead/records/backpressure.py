@@ -6,7 +6,7 @@ from typing import Any
 
 from fairlead.core.jobs.model import Lane
 from fairlead.ports.database import Database, Run, RunEach, Script
-from fairlead.ports.jobs import Backlog
+from fairlead.ports.jobs import SampledBacklog
 from fairlead.records.lanes import KnownLanes
 
 
@@ -27,7 +27,7 @@ class Backpressure:
         """Replace the sampled figures by these."""
         await self._database.transact(lambda: _replace(backlog, age))
 
-    async def read_backlog(self, tenants: Iterable[str]) -> dict[str, Backlog]:
+    async def read_backlog(self, tenants: Iterable[str]) -> dict[str, SampledBacklog]:
         """The sampled figures of those tenants that have one."""
         return backlog_of(await self._database.ask_each("read_backlog", [{"tenant": tenant} for tenant in tenants]))
 
@@ -45,9 +45,9 @@ class Backpressure:
         return {(tenant, code): jobs for tenant, code, jobs in await self._database.ask("read_admissions")}
 
 
-def backlog_of(found: Sequence[Any]) -> dict[str, Backlog]:
+def backlog_of(found: Sequence[Any]) -> dict[str, SampledBacklog]:
     """From what read_backlog found."""
-    return {tenant: Backlog(waiting, age) for tenant, waiting, age in found}
+    return {tenant: SampledBacklog(waiting, age) for tenant, waiting, age in found}
 
 
 def _replace(backlog: Mapping[str, int], age: float) -> Script[None]:

@@ -4,9 +4,9 @@ import json
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from fairlead.core.durations import instant
 from fairlead.core.insight.audit import AuditNote
-from fairlead.core.jobs.model import instant
-from fairlead.core.stored import words
+from fairlead.core.stored import known_members
 from fairlead.core.web.callbacks import KEPT_DELIVERIES, CallbackEvent, Delivered, Endpoint, Secret
 from fairlead.ports.database import Database, Run, Script
 from fairlead.records.audit import append_script
@@ -64,7 +64,7 @@ def endpoint_of(row: Sequence[Any]) -> Endpoint:
         owner=row[0],
         name=row[1],
         url=row[2],
-        events=words(CallbackEvent, json.loads(row[3])),
+        events=known_members(CallbackEvent, json.loads(row[3])),
         pool=row[4],
         secrets=tuple(Secret(*item[:2]) for item in json.loads(row[5])),
         enabled=bool(row[6]),

@@ -12,9 +12,10 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from fairlead.core.insight.audit import AuditNote
-from fairlead.core.jobs.dead_letters import Amendment, DeadHold, Refusal, Revival, Revived
+from fairlead.core.jobs.dead_letters import DeadEdit, DeadGroup, DeadHold, Refusal, Revival, Revived
 from fairlead.core.jobs.idempotency import split_repeats
-from fairlead.core.jobs.model import DeadGroup, JobFilter, Lane, NewJob, Scope, Unique
+from fairlead.core.jobs.job_records import JobFilter
+from fairlead.core.jobs.model import Lane, NewJob, Scope, Unique
 from fairlead.core.jobs.states import State
 from fairlead.ports.database import Database, Run, RunEach, Script
 from fairlead.records import rows
@@ -45,7 +46,7 @@ class DeadLetters:
         """Make dead jobs ready again where they are still what was seen and their key is not another job's."""
         return await self._database.transact(lambda: revive_script(revivals, note))
 
-    async def amend(self, amendments: Sequence[Amendment], note: AuditNote) -> set[str]:
+    async def amend(self, amendments: Sequence[DeadEdit], note: AuditNote) -> set[str]:
         """Replace the payload of dead jobs that are still what was seen; returns their ids."""
         return await self._database.transact(lambda: _amend(amendments, note))
 
@@ -77,7 +78,7 @@ def revive_script(revivals: Sequence[Revival], note: AuditNote) -> Script[Revive
     return Revived(frozenset(ids), refused)
 
 
-def _amend(amendments: Sequence[Amendment], note: AuditNote) -> Script[set[str]]:
+def _amend(amendments: Sequence[DeadEdit], note: AuditNote) -> Script[set[str]]:
     yield from _insert_lanes(item.lane for item in amendments)
     batch = [{**_hold_row(item.hold), "lane": item.lane.id, "payload": item.payload} for item in amendments]
     return (yield from _change("amend_dead", batch, note))

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from fairlead.core.insight.audit import AuditNote
-from fairlead.core.jobs.cancel import Cancelled, Demand
+from fairlead.core.jobs.cancel import Cancelled, CancelWrite
 from fairlead.core.jobs.changes import WaitingChange
 from fairlead.core.jobs.model import CancelRequest, Settlement
 from fairlead.ports.database import Database, RunEach, Script, Settle
@@ -21,7 +21,9 @@ class JobChanges:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    async def cancel(self, settlements: Sequence[Settlement], demands: Sequence[Demand], note: AuditNote) -> Cancelled:
+    async def cancel(
+        self, settlements: Sequence[Settlement], demands: Sequence[CancelWrite], note: AuditNote
+    ) -> Cancelled:
         """Apply the settlements that hold, and store the wishes about runs that still are what was seen."""
         return await self._database.transact(lambda: cancel_script(settlements, demands, note))
 
@@ -35,7 +37,9 @@ class JobChanges:
         return await self._database.transact(lambda: _amend(changes, note))
 
 
-def cancel_script(settlements: Sequence[Settlement], demands: Sequence[Demand], note: AuditNote) -> Script[Cancelled]:
+def cancel_script(
+    settlements: Sequence[Settlement], demands: Sequence[CancelWrite], note: AuditNote
+) -> Script[Cancelled]:
     """Settle what waits, ask what runs, and write it down if there was anything."""
     done = {row[0] for row in (yield Settle(settlements))} if settlements else set()
     wishes = [_demand_row(item) for item in demands]
@@ -46,7 +50,7 @@ def cancel_script(settlements: Sequence[Settlement], demands: Sequence[Demand], 
     return Cancelled(frozenset(done), frozenset(asked))
 
 
-def _demand_row(demand: Demand) -> dict[str, Any]:
+def _demand_row(demand: CancelWrite) -> dict[str, Any]:
     hold, request = demand.hold, demand.request
     return {
         "id": demand.id,

@@ -6,16 +6,8 @@ from dataclasses import replace
 
 from pydantic_core import to_json
 
-from fairlead.core.jobs.model import (
-    ActiveLane,
-    AttemptRecord,
-    Held,
-    Hold,
-    JobFilter,
-    JobRecord,
-    Lease,
-    Page,
-)
+from fairlead.core.jobs.job_records import AttemptRecord, JobFilter, JobRecord, Page
+from fairlead.core.jobs.model import ActiveLane, Held, Hold, Lease
 from fairlead.core.jobs.progress import RunReport
 from fairlead.core.jobs.states import State
 from fairlead.ports.database import Database, Rows

@@ -14,8 +14,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, TypeVar
 
 from fairlead.core.jobs.model import Claim, Lane, Lease, Quota
-from fairlead.core.protection.limits import Account, Bound, Rules, Wanted, account, grant, room, usage
-from fairlead.core.protection.token_bucket import Bucket, Flow, full_at, left, take, wait
+from fairlead.core.protection.limits import Bound, LimitedQuota, LimitState, Rules, grant, limit_state, room, usage
+from fairlead.core.protection.token_bucket import Bucket, RateLimit, full_at, left, take, wait
 from fairlead.errors import StoreUnavailable
 from fairlead.ports.database import Run, RunEach, Script
 from fairlead.ports.jobs import JobStore
@@ -75,7 +75,7 @@ class Limits:
         self._claiming = jobs.claiming
         self._made: set[str] = set()
 
-    async def claim(self, wanted: Sequence[Wanted], rules: Rules, lease: Lease) -> LimitedClaims:
+    async def claim(self, wanted: Sequence[LimitedQuota], rules: Rules, lease: Lease) -> LimitedClaims:
         """Claim as much of the quotas as their limits leave."""
         names = sorted({name for item in wanted for name in item.limits})
 
@@ -86,7 +86,7 @@ class Limits:
         self._lanes.add(claim.lane for claim in answer.claims)
         return answer
 
-    async def take_tokens(self, name: str, way: Flow, least: int, most: int) -> Taken:
+    async def take_tokens(self, name: str, way: RateLimit, least: int, most: int) -> Taken:
         """Take up to `most` tokens of a bucket, or none if there are not `least`."""
         return await self._with_rows([name], lambda: _take(name, way, least, most))
 
@@ -132,7 +132,7 @@ class Limits:
 
 def _claim(
     names: Sequence[str],
-    wanted: Sequence[Wanted],
+    wanted: Sequence[LimitedQuota],
     rules: Rules,
     lease: Lease,
     known: KnownLanes,
@@ -149,7 +149,7 @@ def _claim(
     limits = {item.lane.id: item for item in wanted}
     started = _started(found, limits)
     accounts = {
-        name: account(bounds[name], used.get(name, 0), locked.buckets[name], locked.now, started.get(name, 0))
+        name: limit_state(bounds[name], used.get(name, 0), locked.buckets[name], locked.now, started.get(name, 0))
         for name in names
     }
     yield from _write_buckets({name: accounts[name].bucket for name in started}, bounds)
@@ -176,7 +176,7 @@ def _used(bounds: Mapping[str, Bound], rules: Rules, known: KnownLanes) -> Scrip
     return usage(rules, ((read[lane] if lane in read else known[lane], count) for lane, count in running))
 
 
-def _started(found: Sequence[Any], limits: Mapping[int, Wanted]) -> dict[str, int]:
+def _started(found: Sequence[Any], limits: Mapping[int, LimitedQuota]) -> dict[str, int]:
     started: dict[str, int] = {}
     for row in found:
         for name in limits[row[1]].limits:
@@ -184,17 +184,17 @@ def _started(found: Sequence[Any], limits: Mapping[int, Wanted]) -> dict[str, in
     return started
 
 
-def _claims(found: Sequence[Any], limits: Mapping[int, Wanted], lease: Lease) -> list[Claim]:
+def _claims(found: Sequence[Any], limits: Mapping[int, LimitedQuota], lease: Lease) -> list[Claim]:
     return rows.claims_of(list(found), lambda lane: limits[lane].lane, lease)
 
 
-def _full(accounts: Mapping[str, Account]) -> dict[str, float | None]:
+def _full(accounts: Mapping[str, LimitState]) -> dict[str, float | None]:
     return {name: item.again_in for name, item in accounts.items() if item.is_full}
 
 
 def _write_buckets(buckets: Mapping[str, Bucket | None], bounds: Mapping[str, Bound]) -> Script[None]:
     batch = [
-        _bucket_row(name, bucket, bounds[name].flow or Flow(1.0, 1.0))
+        _bucket_row(name, bucket, bounds[name].rate_limit or RateLimit(1.0, 1.0))
         for name, bucket in sorted(buckets.items())
         if bucket is not None
     ]
@@ -202,11 +202,11 @@ def _write_buckets(buckets: Mapping[str, Bucket | None], bounds: Mapping[str, Bo
         yield RunEach("spend_limits", batch)
 
 
-def _bucket_row(name: str, bucket: Bucket, way: Flow) -> dict[str, Any]:
+def _bucket_row(name: str, bucket: Bucket, way: RateLimit) -> dict[str, Any]:
     return {"name": name, "tokens": bucket.tokens, "at": bucket.at, "full_at": full_at(bucket, way)}
 
 
-def _take(name: str, way: Flow, least: int, most: int) -> Script[Taken | None]:
+def _take(name: str, way: RateLimit, least: int, most: int) -> Script[Taken | None]:
     locked = yield from _lock([name])
     if locked is None:
         return None

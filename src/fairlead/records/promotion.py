@@ -5,11 +5,9 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from fairlead.core.jobs.expiry import Late
-from fairlead.core.jobs.model import (
-    Quota,
-)
-from fairlead.core.schedule.promotion import Due, DueLane
+from fairlead.core.jobs.expiry import LateJob
+from fairlead.core.jobs.model import Quota
+from fairlead.core.schedule.promotion import DueJobs, DueLane
 from fairlead.ports.database import Database
 from fairlead.records.jobs import JobReader
 from fairlead.records.lanes import KnownLanes
@@ -31,12 +29,12 @@ class Promotion:
         self._reader = reader
         self._lanes = lanes
 
-    async def due(self, limit: int) -> Due:
+    async def due(self, limit: int) -> DueJobs:
         """The first `limit` jobs that are due, by lane, and when the next will be."""
         found = await self._database.ask("due", limit=limit)
         due = [row for row in found if row[0] is not None]
         await self._lanes.learn(self._database, (row[0] for row in due))
-        return Due(
+        return DueJobs(
             tuple(DueLane(self._lanes[row[0]], row[1], row[2]) for row in due),
             sum(row[1] for row in due) < limit,
             max((row[3] for row in due), default=None),
@@ -60,8 +58,8 @@ class Promotion:
         tenants = Counter(lane.tenant for lane in lanes)
         return Promoted(len(lanes), frozenset(lane.pool for lane in lanes), tenants)
 
-    async def late(self, limit: int) -> list[Late]:
+    async def late(self, limit: int) -> list[LateJob]:
         """Jobs that have not started although their not_after has passed, the longest late first."""
         found = await self._database.ask("late", limit=limit)
         held = await self._reader.held_of(found)
-        return [Late(job, row[13]) for job, row in zip(held, found, strict=True)]
+        return [LateJob(job, row[13]) for job, row in zip(held, found, strict=True)]

@@ -7,33 +7,27 @@ from itertools import chain, compress, pairwise, repeat
 from operator import is_not, itemgetter
 from typing import Any, NamedTuple
 
+from fairlead.core.durations import instant
 from fairlead.core.insight.audit import AuditEntry
+from fairlead.core.jobs.dead_letters import DeadGroup
 from fairlead.core.jobs.failure import FailureClass
+from fairlead.core.jobs.job_records import AttemptRecord, JobFilter, JobRecord, JobType, Page
 from fairlead.core.jobs.model import (
-    AttemptRecord,
     CancelRequest,
     Claim,
-    DeadGroup,
     Ending,
     ErrorInfo,
     Held,
     Hold,
-    JobFilter,
-    JobRecord,
-    JobType,
     Lane,
     Lease,
-    Page,
     Priority,
     Settlement,
-    WorkerInfo,
-    WorkerRecord,
-    instant,
 )
 from fairlead.core.jobs.progress import Progress
 from fairlead.core.jobs.states import RUNNING, SUCCEEDED, State
-from fairlead.core.jobs.workers import state_of
-from fairlead.core.stored import readable, word
+from fairlead.core.jobs.workers import WorkerInfo, WorkerRecord, state_of
+from fairlead.core.stored import known_member, readable
 
 Row = Sequence[Any]
 Columns = tuple[Iterable[Any], ...]  # ids, lanes and instants can be gone through again
@@ -267,7 +261,7 @@ def attempt_of(row: Row) -> AttemptRecord:
         worker=row[2],
         started_at=instant(row[3]),
         ended_at=ended,
-        ending=word(Ending, row[5], Ending.FAILED),
+        ending=known_member(Ending, row[5], Ending.FAILED),
         error=_error(*row[6:11]),
         due_at=instant(row[11]),
         ready_at=instant(row[12]),

@@ -4,7 +4,8 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from fairlead.core.insight.audit import AuditNote
-from fairlead.core.jobs.model import JobRecord, Lane, NewJob, Priority
+from fairlead.core.jobs.job_records import JobRecord
+from fairlead.core.jobs.model import Lane, NewJob, Priority
 from fairlead.core.schedule.schedules import (
     CatchUp,
     DueSchedule,
@@ -18,7 +19,7 @@ from fairlead.core.schedule.schedules import (
     ScheduleState,
     ScheduleWrite,
 )
-from fairlead.core.stored import word
+from fairlead.core.stored import known_member
 from fairlead.ports.database import Database, Run, RunEach, Script
 from fairlead.records import rows
 from fairlead.records.audit import append_script
@@ -93,9 +94,11 @@ def schedule_of(row: rows.Row) -> Schedule:
      window, start_within, owner, state, own_version, handled_until, next_at) = row[:SCHEDULE_COLUMNS]  # fmt: skip
     spec = ScheduleSpec(
         name, expression, zone, Lane(pool, tenant, type_, Priority(priority), version, limits), payload, options,
-        word(Overlap, overlap, Overlap.ALLOW), word(CatchUp, catch_up, CatchUp.LAST), window, start_within,
+        known_member(Overlap, overlap, Overlap.ALLOW), known_member(CatchUp, catch_up, CatchUp.LAST), window, start_within,
     )  # fmt: skip
-    return Schedule(spec, owner, word(ScheduleState, state, ScheduleState.PAUSED), own_version, handled_until, next_at)
+    return Schedule(
+        spec, owner, known_member(ScheduleState, state, ScheduleState.PAUSED), own_version, handled_until, next_at
+    )
 
 
 def _fire_all(plans: Sequence[FirePlan]) -> Script[set[str]]:
@@ -194,5 +197,5 @@ def _with_job(fire: FireRecord, job: JobRecord | None) -> FireRecord:
 def _fire_record(row: rows.Row) -> FireRecord:
     """From (schedule, fire_at, manual, outcome, count, job_id, recorded_at)."""
     return FireRecord(
-        row[0], row[1], bool(row[2]), word(FireOutcome, row[3], FireOutcome.SKIPPED), row[4], row[5], row[6]
+        row[0], row[1], bool(row[2]), known_member(FireOutcome, row[3], FireOutcome.SKIPPED), row[4], row[5], row[6]
     )

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from fairlead.core.fairness.ledger import Delivery, Entry, Line, Unsettled
+from fairlead.core.fairness.ledger import Delivery, LedgerEntry, LedgerRow, Unsettled
 from fairlead.core.fairness.run_times import RunCount
 from fairlead.core.fairness.share import Balance, Charge
 from fairlead.core.flush import Flush
@@ -63,18 +63,18 @@ class Shares:
         *found, (now, *_) = await self._database.ask("unsettled_ledger", window=window)
         return [Unsettled(*row) for row in found], now
 
-    async def settle_ledger(self, entries: Sequence[Entry]) -> None:
+    async def settle_ledger(self, entries: Sequence[LedgerEntry]) -> None:
         """Write what was due, for the entries that nobody else has settled meanwhile."""
         ordered = sorted(entries)
         await self._database.transact(lambda: _step("settle_ledger", [entry._asdict() for entry in ordered]))
 
-    async def ledger(self, window: float) -> list[Line]:
+    async def ledger(self, window: float) -> list[LedgerRow]:
         """What each tenant was due and got in each pool within the last so many seconds."""
-        return [Line(*row) for row in await self._database.ask("sum_ledger", window=window)]
+        return [LedgerRow(*row) for row in await self._database.ask("sum_ledger", window=window)]
 
-    async def tenant_ledger(self, tenant: str, window: float) -> list[Line]:
+    async def tenant_ledger(self, tenant: str, window: float) -> list[LedgerRow]:
         """What one tenant was due and got, minute by minute, the newest first."""
-        return [Line(*row) for row in await self._database.ask("read_ledger", tenant=tenant, window=window)]
+        return [LedgerRow(*row) for row in await self._database.ask("read_ledger", tenant=tenant, window=window)]
 
     async def run_times(self, window: float, job_type: str | None = None) -> list[RunCount]:
         """How long the types, or one of them, ran within the last so many seconds, in whole hours."""

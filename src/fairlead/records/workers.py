@@ -5,11 +5,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from fairlead.core.insight.audit import AuditNote
-from fairlead.core.jobs.model import (
-    JobType,
-    WorkerInfo,
-    WorkerRecord,
-)
+from fairlead.core.jobs.job_records import JobType
+from fairlead.core.jobs.workers import WorkerInfo, WorkerRecord
 from fairlead.errors import LeaseLost
 from fairlead.ports.database import Database, Run, Script
 from fairlead.records import rows

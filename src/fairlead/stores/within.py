@@ -17,7 +17,7 @@ from fairlead.core.jobs.model import Enqueued, NewJob
 from fairlead.core.protection.backpressure import ALL, with_shed
 from fairlead.errors import ConfigError
 from fairlead.ports.database import Rows, Run, RunEach, Script, Settle, Statement
-from fairlead.ports.jobs import DepthBound, Door
+from fairlead.ports.jobs import AdmissionCheck, DepthBound
 from fairlead.records.backpressure import backlog_of
 from fairlead.records.controls import changed_of
 from fairlead.records.enqueue import enqueue_script
@@ -48,7 +48,7 @@ class Task(NamedTuple):
     jobs: Sequence[NewJob]
     now: float
     path: str | None
-    door: Door | None
+    admission: AdmissionCheck | None
 
     def bindings(self, step: RunEach | Run) -> list[dict[str, Any]]:
         """PostgreSQL takes all rows at once as JSON, SQLite one after the other."""
@@ -66,10 +66,10 @@ def run_within(
     jobs: Sequence[NewJob],
     now: float = 0.0,
     path: str | None = None,
-    door: Door | None = None,
+    admission: AdmissionCheck | None = None,
 ) -> Any:
     """Store the jobs in the caller's transaction: the answers, or an awaitable of them for an async connection."""
-    task = Task(dialect, query, jobs, now, path, door)
+    task = Task(dialect, query, jobs, now, path, admission)
     for name in _names(connection):
         if name in ASYNC_WRAPPERS:
             return _unwrap_and_run(connection, ASYNC_WRAPPERS[name], task)
@@ -102,7 +102,7 @@ def _script(task: Task) -> Script[list[Enqueued]]:
     """Make sure of the database, ask whether the jobs may be submitted, make sure of the lanes, then enqueue."""
     if task.path is not None:
         _require_same_file((yield RunEach("main_file", [{}])), task.path)
-    kept, bounds = (task.jobs, ()) if task.door is None else (yield from _admit(task.door, task.jobs))
+    kept, bounds = (task.jobs, ()) if task.admission is None else (yield from _admit(task.admission, task.jobs))
     if not kept:
         return with_shed(task.jobs, [], [])
     yield from ensure_lanes(job.lane for job in kept)
@@ -110,13 +110,13 @@ def _script(task: Task) -> Script[list[Enqueued]]:
     return answers if len(kept) == len(task.jobs) else with_shed(task.jobs, kept, answers)
 
 
-def _admit(door: Door, jobs: Sequence[NewJob]) -> Script[tuple[Sequence[NewJob], Sequence[DepthBound]]]:
+def _admit(admission: AdmissionCheck, jobs: Sequence[NewJob]) -> Script[tuple[Sequence[NewJob], Sequence[DepthBound]]]:
     """Read what the door has to know, where what it knows is old, and let it decide."""
-    if door.is_stale():
-        door.follow(changed_of((yield Run("read_controls", {"since": door.version}))))
-        if door.wants_sample():
-            door.sampled(backlog_of((yield RunEach("read_backlog", [{"tenant": ALL}]))))
-    return door.admit_here(jobs)
+    if admission.is_stale():
+        admission.follow(changed_of((yield Run("read_controls", {"since": admission.version}))))
+        if admission.wants_sample():
+            admission.sampled(backlog_of((yield RunEach("read_backlog", [{"tenant": ALL}]))))
+    return admission.admit_here(jobs)
 
 
 def _run(connection: Any, task: Task) -> Any:

@@ -24,8 +24,9 @@ from typing import Any
 
 from fairlead.errors import StoreError
 from fairlead.ports.jobs import LeaseBook
+from fairlead.runtime.boot_clock import boot_time
 from fairlead.telemetry.events import ProcessEnded, Telemetry
-from fairlead.worker.lease import KeeperThread, LeaseClock, boot_time
+from fairlead.worker.lease import KeeperThread, LeaseClock
 
 SOCKET_VARIABLE = "FAIRLEAD_SUPERVISOR_SOCKET"
 EXIT_RECYCLE = 71  # a child that has ended in good order and wants to be replaced

@@ -13,9 +13,10 @@ from fairlead.core.durations import seconds
 from fairlead.core.protection.breaker import (
     BREAKER,
     Breaker,
+    BreakerState,
     Phase,
-    Tripped,
     allowance,
+    breaker_state,
     describe,
     give_back,
     heard,
@@ -24,7 +25,6 @@ from fairlead.core.protection.breaker import (
     opened,
     opened_by_hand,
     permit,
-    tripped,
     why_open,
     why_open_for_all,
 )
@@ -80,7 +80,7 @@ def test_each_opening_in_a_row_waits_longer_up_to_the_longest(policy: Breaker, o
 
 @given(policies, st.floats(0, 200), st.floats(0, 200))
 def test_the_ramp_only_rises_and_begins_with_the_probes(policy: Breaker, one: float, other: float) -> None:
-    ramp = Tripped(Phase.RAMPING, 1000.0, None, "", policy)
+    ramp = BreakerState(Phase.RAMPING, 1000.0, None, "", policy)
     early, late = sorted((one, other))
     assert allowance(ramp, 1000.0 + early) <= allowance(ramp, 1000.0 + late)
     assert allowance(ramp, 1000.0) == policy.probes or seconds(policy.ramp) == 0
@@ -134,7 +134,7 @@ def test_an_outage_doubles_the_cooldown_and_probes_of_which_some_succeed_do_not(
 
 
 def test_failures_while_it_ramps_up_open_it_again_as_soon_as_there_are_enough_runs_to_judge_by() -> None:
-    ramp = Tripped(Phase.RAMPING, 0.0, None, "", POLICY, openings=5)
+    ramp = BreakerState(Phase.RAMPING, 0.0, None, "", POLICY, openings=5)
     assert heard(ramp, 0, POLICY.minimum - 1, 1.0).phase is Phase.RAMPING
     assert heard(ramp, 11, 9, 1.0).phase is Phase.RAMPING
     again = heard(ramp, 10, 10, 1.0)
@@ -200,7 +200,7 @@ def test_what_it_says_names_the_phase_the_tenant_and_why_it_opened() -> None:
 
 
 def test_it_is_over_when_the_ramp_is() -> None:
-    ramp = Tripped(Phase.RAMPING, 100.0, None, "", POLICY)
+    ramp = BreakerState(Phase.RAMPING, 100.0, None, "", POLICY)
     assert not is_over(ramp, 119.9)
     assert is_over(ramp, 120.0)
 
@@ -215,8 +215,8 @@ def test_one_opened_by_hand_stays_open() -> None:
 def test_a_control_keeps_all_of_it(policy: Breaker, now: float) -> None:
     _, breaker = permit(opened(policy, "100 % 🛟", now, 3), 2, now + 1e6)
     value = json.loads(json.dumps(breaker.value()))
-    assert tripped(Control(BREAKER, "type:x", value, 1, now)) == breaker
-    assert tripped(Control(BREAKER, "type:x", None, 2, now)) is None
+    assert breaker_state(Control(BREAKER, "type:x", value, 1, now)) == breaker
+    assert breaker_state(Control(BREAKER, "type:x", None, 2, now)) is None
 
 
 @pytest.mark.parametrize(
@@ -231,7 +231,7 @@ def test_what_makes_no_sense_is_refused(wrong: dict[str, Any]) -> None:
 class Life(RuleBasedStateMachine):
     """A breaker from its opening on, with workers that ask, die, succeed and fail in any order."""
 
-    breaker: Tripped | None
+    breaker: BreakerState | None
     policy: Breaker
 
     @initialize(policy=policies)

@@ -8,7 +8,7 @@ import psycopg
 import pytest
 from psycopg_pool import PoolTimeout
 
-from fairlead.core.jobs.model import WorkerInfo
+from fairlead.core.jobs.workers import WorkerInfo
 from fairlead.errors import StoreError, StoreRefused, StoreUnavailable
 from fairlead.records.store import Store
 from fairlead.stores.postgres import connection as connections

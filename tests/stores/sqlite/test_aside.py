@@ -5,8 +5,9 @@ from pathlib import Path
 
 import apsw
 import pytest
+from fairlead.core.jobs.job_records import JobFilter
 
-from fairlead.core.jobs.model import JobFilter, Lease, Quota
+from fairlead.core.jobs.model import Lease, Quota
 from fairlead.core.jobs.states import LIVE, State
 from fairlead.stores.sqlite.migrate import migrate
 from fairlead.wiring import make_store

@@ -10,8 +10,9 @@ from typing import Any, cast
 import apsw
 import pytest
 
-from fairlead.core.jobs.model import Claim, Ending, Hold, Lane, Lease, Priority, Quota, Settlement, WorkerInfo
+from fairlead.core.jobs.model import Claim, Ending, Hold, Lane, Lease, Priority, Quota, Settlement
 from fairlead.core.jobs.states import State
+from fairlead.core.jobs.workers import WorkerInfo
 from fairlead.records.store import Store
 from fairlead.stores.sqlite import verbs
 from fairlead.stores.sqlite.migrate import migrate

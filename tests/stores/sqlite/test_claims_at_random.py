@@ -8,9 +8,10 @@ from pathlib import Path
 import apsw
 import pytest
 
-from fairlead.core.jobs.model import Claim, Ending, Lease, Outcome, Quota, Settlement, WorkerInfo
+from fairlead.core.jobs.model import Claim, Ending, Lease, Outcome, Quota, Settlement
 from fairlead.core.jobs.settle import settle
 from fairlead.core.jobs.states import State
+from fairlead.core.jobs.workers import WorkerInfo
 from fairlead.records.store import Store
 from fairlead.stores.sqlite.migrate import migrate
 from fairlead.wiring import make_store

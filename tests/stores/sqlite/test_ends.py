@@ -7,10 +7,11 @@ from pathlib import Path
 
 import apsw
 import pytest
+from fairlead.core.jobs.job_records import JobFilter
 
 from fairlead.core.insight.audit import AuditNote
 from fairlead.core.jobs.dead_letters import DeadHold, Revival
-from fairlead.core.jobs.model import Ending, ErrorInfo, Hold, JobFilter, Lease, Quota, Settlement
+from fairlead.core.jobs.model import Ending, ErrorInfo, Hold, Lease, Quota, Settlement
 from fairlead.core.jobs.states import State
 from fairlead.records.store import Store
 from fairlead.stores.sqlite.migrate import migrate

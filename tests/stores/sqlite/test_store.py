@@ -9,8 +9,9 @@ from typing import cast
 
 import pytest
 
-from fairlead.core.jobs.model import Ending, ErrorInfo, Lease, Quota, Scope, Settlement, Unique, WorkerInfo
+from fairlead.core.jobs.model import Ending, ErrorInfo, Lease, Quota, Scope, Settlement, Unique
 from fairlead.core.jobs.states import State
+from fairlead.core.jobs.workers import WorkerInfo
 from fairlead.records.store import Store
 from fairlead.stores.sqlite import store as store_module
 from fairlead.stores.sqlite import verbs

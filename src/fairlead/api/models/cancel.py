@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from fairlead.api.models.common import NUMBER_ONLY, Incoming, Name, Outgoing, PriorityWord, Text, priority_of
-from fairlead.core.jobs.model import JobFilter
+from fairlead.core.jobs.job_records import JobFilter
 from fairlead.core.jobs.states import State
 
 LiveState = Literal["scheduled", "ready", "running", "retrying"]

@@ -8,7 +8,8 @@ from typing import Annotated, Any
 from pydantic import Field, model_validator
 
 from fairlead.api.models.common import NUMBER_ONLY, Id, Incoming, Key, Name, Outgoing, Seconds, Text
-from fairlead.core.jobs.model import DeadGroup, JobFilter
+from fairlead.core.jobs.dead_letters import DeadGroup
+from fairlead.core.jobs.job_records import JobFilter
 from fairlead.errors import FairleadError
 from fairlead.operate.dead_letters import HOURS
 from fairlead.operate.staged_replay import Report

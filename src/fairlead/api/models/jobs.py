@@ -20,7 +20,8 @@ from fairlead.api.models.common import (
 )
 from fairlead.api.models.retry import Attempts, RetryPolicy
 from fairlead.core.insight.timeline import Moment
-from fairlead.core.jobs.model import AttemptRecord, ErrorInfo, JobRecord
+from fairlead.core.jobs.job_records import AttemptRecord, JobRecord
+from fairlead.core.jobs.model import ErrorInfo
 from fairlead.core.jobs.progress import Progress
 from fairlead.core.jobs.states import State
 from fairlead.core.web.callbacks import endpoint_named

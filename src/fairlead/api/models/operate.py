@@ -10,10 +10,10 @@ from fairlead.api.models.common import Incoming, Name, Outgoing, Text
 from fairlead.core.insight.audit import AuditEntry
 from fairlead.core.insight.diagnosis import Level
 from fairlead.core.jobs.failure import FailureClass, Policies
-from fairlead.core.jobs.model import JobType, WorkerRecord
+from fairlead.core.jobs.job_records import JobType
 from fairlead.core.jobs.pools import TypeTerms
 from fairlead.core.jobs.retry import timeline
-from fairlead.core.jobs.workers import DRAINING, RESERVE, reserved
+from fairlead.core.jobs.workers import DRAINING, RESERVE, WorkerRecord, reserved
 from fairlead.core.web.api_keys import LEAST_RATE, MOST_NAME, MOST_RATE, ApiKey, Grant
 from fairlead.operate.api_keys import LONGEST_LIFE
 from fairlead.operate.pauses import Paused

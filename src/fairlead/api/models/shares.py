@@ -7,9 +7,8 @@ from typing import Any
 from pydantic import Field
 
 from fairlead.api.models.common import Outgoing
-from fairlead.core.durations import seconds
-from fairlead.core.fairness.ledger import Line
-from fairlead.core.jobs.model import instant
+from fairlead.core.durations import instant, seconds
+from fairlead.core.fairness.ledger import LedgerRow
 from fairlead.core.jobs.pools import Pool
 from fairlead.core.protection.retry_budget import RetryBudget
 from fairlead.operate.tenants import TenantBounds, TenantState
@@ -128,14 +127,14 @@ def tenant_document(state: TenantState) -> TenantDocument:
     return TenantDocument(**_tenant_fields(state))
 
 
-def tenant_detail(state: TenantState, bounds: TenantBounds, lines: Sequence[Line]) -> TenantDetail:
+def tenant_detail(state: TenantState, bounds: TenantBounds, lines: Sequence[LedgerRow]) -> TenantDetail:
     """A tenant with all that is known of it."""
-    standing, way = state.tenant.standing, bounds.submission
+    weighting, way = state.tenant.weighting, bounds.submission
     return TenantDetail(
         **_tenant_fields(state),
-        effective_weight=standing.weight,
-        effective_minimum=standing.minimum,
-        effective_most=standing.most,
+        effective_weight=weighting.weight,
+        effective_minimum=weighting.minimum,
+        effective_most=weighting.most,
         depth=bounds.depth,
         submission_rate=None if way is None else SubmissionRate(rate=way.rate, burst=way.burst),
         retry_budget=_retry_terms(bounds.budget),
@@ -162,7 +161,7 @@ def _tenant_fields(state: TenantState) -> dict[str, Any]:
     }
 
 
-def _ledger_line(line: Line) -> LedgerLine:
+def _ledger_line(line: LedgerRow) -> LedgerLine:
     return LedgerLine(
         minute=instant(line.minute),
         pool=line.pool,
@@ -173,7 +172,7 @@ def _ledger_line(line: Line) -> LedgerLine:
     )
 
 
-def share_document(line: Line) -> ShareDocument:
+def share_document(line: LedgerRow) -> ShareDocument:
     """A line of the ledger as it is shown."""
     return ShareDocument(
         pool=line.pool,

@@ -27,7 +27,7 @@ from fairlead.api.models.dead_letters import (
 from fairlead.api.models.jobs import JobDetail, JobDocument, JobPage, job_document
 from fairlead.api.routes.jobs import detail, seconds_of
 from fairlead.core.jobs.ids import is_id
-from fairlead.core.jobs.model import JobFilter
+from fairlead.core.jobs.job_records import JobFilter
 from fairlead.errors import JobNotFound
 from fairlead.operate import dead_letters as use_cases
 from fairlead.operate.audit import Operator

@@ -14,7 +14,7 @@ from fairlead.api.caller import Caller, Reader
 from fairlead.api.endpoint import Endpoint
 from fairlead.api.models.common import JobId
 from fairlead.api.models.jobs import JobDocument, error_document, job_document, progress_document, value_of
-from fairlead.core.jobs.model import JobRecord
+from fairlead.core.jobs.job_records import JobRecord
 from fairlead.core.jobs.states import FINAL
 
 HEARTBEAT = 15.0

@@ -40,7 +40,8 @@ from fairlead.api.models.jobs import (
 )
 from fairlead.api.problems import Problem, problem_of
 from fairlead.core.jobs.cancel import GRACE, MOST_GRACE
-from fairlead.core.jobs.model import Enqueued, JobFilter, NewJob, Priority
+from fairlead.core.jobs.job_records import JobFilter
+from fairlead.core.jobs.model import Enqueued, NewJob, Priority
 from fairlead.core.jobs.states import PENDING, State
 from fairlead.core.jobs.trace import parse_traceparent
 from fairlead.errors import FairleadError, JobNotFound

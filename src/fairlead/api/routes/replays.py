@@ -15,7 +15,7 @@ from fairlead.api.caller import Actor, Caller
 from fairlead.api.endpoint import StreamEndpoint
 from fairlead.api.models.dead_letters import StagedReplay, staged_report
 from fairlead.api.problems import problem_of
-from fairlead.core.jobs.model import JobFilter
+from fairlead.core.jobs.job_records import JobFilter
 from fairlead.errors import FairleadError
 from fairlead.operate.dead_letters import count
 from fairlead.operate.staged_replay import Pace, replay_in_stages

@@ -12,7 +12,7 @@ from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple
 
-from fairlead.core.fairness.tenancy import MOST_GUARANTEED, Entitled, Tenant, group_standing
+from fairlead.core.fairness.tenancy import MOST_GUARANTEED, Tenant, Weighting, group_weighting
 
 
 class Bounds(NamedTuple):
@@ -50,28 +50,30 @@ def _level(capacity: float, parties: Sequence[Bounds]) -> float:
     return level
 
 
-def effective_weights(counts: Mapping[Entitled, int]) -> dict[Entitled, float]:
+def effective_weights(counts: Mapping[Weighting, int]) -> dict[Weighting, float]:
     """The weight that gives each standing its minimum and its cap among so many busy parties of each.
 
     A standing that neither binds keeps its weight, so that parties coming and going change only what they must.
     """
-    alike = [(standing, count) for standing, count in counts.items() if count > 0]
-    if not depend_on_numbers([standing for standing, _ in alike]):
-        return {standing: standing.weight for standing, _ in alike}
-    shrink = _shrink(sum(standing.minimum * count for standing, count in alike))
+    alike = [(weighting, count) for weighting, count in counts.items() if count > 0]
+    if not depend_on_numbers([weighting for weighting, _ in alike]):
+        return {weighting: weighting.weight for weighting, _ in alike}
+    shrink = _shrink(sum(weighting.minimum * count for weighting, count in alike))
     parties = [
-        Bounds(standing.weight * count, standing.minimum * count * shrink, max(standing.most, standing.minimum) * count)
-        for standing, count in alike
+        Bounds(
+            weighting.weight * count, weighting.minimum * count * shrink, max(weighting.most, weighting.minimum) * count
+        )
+        for weighting, count in alike
     ]
     parts, level = fill(1.0, parties)
     if level <= 0:
         level = 1.0 / sum(party.weight for party in parties)
-    return {standing: part / level / count for (standing, count), part in zip(alike, parts, strict=True)}
+    return {weighting: part / level / count for (weighting, count), part in zip(alike, parts, strict=True)}
 
 
-def depend_on_numbers(standings: Collection[Entitled]) -> bool:
+def depend_on_numbers(weightings: Collection[Weighting]) -> bool:
     """Whether the weights of these standings depend on how many parties of each are busy."""
-    return len(standings) > 1 and any(standing.minimum > 0 or standing.most < 1 for standing in standings)
+    return len(weightings) > 1 and any(weighting.minimum > 0 or weighting.most < 1 for weighting in weightings)
 
 
 def _shrink(guaranteed: float) -> float:
@@ -89,24 +91,24 @@ def entitled(capacity: float, demand: Mapping[str, float], tenants: Mapping[str,
         tenant = tenants.get(name) or Tenant(name)
         groups[tenant.group][name] = tenant
     alone = groups.pop(None, {})
-    standings = {name: tenant.standing for name, tenant in alone.items()}
+    weightings = {name: tenant.weighting for name, tenant in alone.items()}
     wanted = {name: demand[name] for name in alone}
     for group, members in groups.items():
-        standings[f"@{group}"] = group_standing(str(group))
+        weightings[f"@{group}"] = group_weighting(str(group))
         wanted[f"@{group}"] = sum(demand[name] for name in members)
-    result = _divide(capacity, wanted, standings)
+    result = _divide(capacity, wanted, weightings)
     for group, members in groups.items():
         part = result.pop(f"@{group}")
-        inside = {name: tenant.standing for name, tenant in members.items()}
+        inside = {name: tenant.weighting for name, tenant in members.items()}
         result.update(_divide(part, {name: demand[name] for name in members}, inside))
     return result
 
 
-def _divide(capacity: float, wanted: Mapping[str, float], standings: Mapping[str, Entitled]) -> dict[str, float]:
+def _divide(capacity: float, wanted: Mapping[str, float], weightings: Mapping[str, Weighting]) -> dict[str, float]:
     """First within the caps; then what is left, to whoever has work left."""
     names = list(wanted)
-    shrink = _shrink(sum(standings[name].minimum for name in names))
-    capped = [_bounds(capacity, wanted[name], standings[name], shrink) for name in names]
+    shrink = _shrink(sum(weightings[name].minimum for name in names))
+    capped = [_bounds(capacity, wanted[name], weightings[name], shrink) for name in names]
     parts, _ = fill(capacity, capped)
     if sum(parts) < capacity:
         open_ended = [Bounds(b.weight, part, wanted[n]) for n, b, part in zip(names, capped, parts, strict=True)]
@@ -114,9 +116,9 @@ def _divide(capacity: float, wanted: Mapping[str, float], standings: Mapping[str
     return dict(zip(names, parts, strict=True))
 
 
-def _bounds(capacity: float, wanted: float, standing: Entitled, shrink: float) -> Bounds:
-    low = min(wanted, standing.minimum * shrink * capacity)
-    return Bounds(standing.weight, low, max(low, min(wanted, standing.most * capacity)))
+def _bounds(capacity: float, wanted: float, weighting: Weighting, shrink: float) -> Bounds:
+    low = min(wanted, weighting.minimum * shrink * capacity)
+    return Bounds(weighting.weight, low, max(low, min(wanted, weighting.most * capacity)))
 
 
 def jain(ratios: Sequence[float]) -> float:

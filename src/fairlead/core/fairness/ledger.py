@@ -35,7 +35,7 @@ class Unsettled(NamedTuple):
     settled: float
 
 
-class Entry(NamedTuple):
+class LedgerEntry(NamedTuple):
     """What is written: the amount looked at, which counts if `seen` still holds, what was due of it, what waits."""
 
     minute: int
@@ -47,7 +47,7 @@ class Entry(NamedTuple):
     waiting: int
 
 
-class Line(NamedTuple):
+class LedgerRow(NamedTuple):
     """What a tenant was due and got in a pool, in slot-seconds, and how many jobs waited at most."""
 
     pool: str
@@ -64,7 +64,7 @@ class Line(NamedTuple):
         return self.delivered / self.entitled if self.entitled > NOTICEABLE else None
 
 
-class Backlog(NamedTuple):
+class WaitingWork(NamedTuple):
     """What waits for a tenant in a pool: jobs, and the slot-seconds they will probably take."""
 
     jobs: int
@@ -73,11 +73,11 @@ class Backlog(NamedTuple):
 
 def settle(
     found: Sequence[Unsettled],
-    before: Mapping[tuple[str, str], Backlog],
-    now: Mapping[tuple[str, str], Backlog],
+    before: Mapping[tuple[str, str], WaitingWork],
+    now: Mapping[tuple[str, str], WaitingWork],
     minute: int,
     tenants: Mapping[str, Tenant],
-) -> list[Entry]:
+) -> list[LedgerEntry]:
     """The entries for what was delivered since the last look; `minute` is the present one."""
     by_period: dict[tuple[int, str], list[Unsettled]] = defaultdict(list)
     for item in found:
@@ -91,7 +91,7 @@ def settle(
 
 def _settle_pool(
     minute: int, pool: str, items: Iterable[Unsettled], waiting: Mapping[str, float], tenants: Mapping[str, Tenant]
-) -> list[Entry]:
+) -> list[LedgerEntry]:
     rows = {item.tenant: item for item in items}
     got = {name: item.delivered - item.settled for name, item in rows.items()}
     demand = {name: got.get(name, 0.0) + waiting.get(name, 0.0) for name in {*got, *waiting}}
@@ -99,22 +99,22 @@ def _settle_pool(
     entries = []
     for name, amount in due.items():
         item = rows.get(name) or Unsettled(minute, pool, name, 0.0, 0.0)
-        entries.append(Entry(minute, pool, name, item.settled, item.delivered, amount, 0))
+        entries.append(LedgerEntry(minute, pool, name, item.settled, item.delivered, amount, 0))
     return entries
 
 
 def _still_waiting(
-    pool: str, before: Mapping[tuple[str, str], Backlog], now: Mapping[tuple[str, str], Backlog]
+    pool: str, before: Mapping[tuple[str, str], WaitingWork], now: Mapping[tuple[str, str], WaitingWork]
 ) -> dict[str, float]:
     both = [key for key in now if key in before and key[0] == pool]
     return {tenant: min(before[pool, tenant].seconds, now[pool, tenant].seconds) for _, tenant in both}
 
 
-def _jobs(now: Mapping[tuple[str, str], Backlog], entry: Entry) -> int:
+def _jobs(now: Mapping[tuple[str, str], WaitingWork], entry: LedgerEntry) -> int:
     backlog = now.get((entry.pool, entry.tenant))
     return backlog.jobs if backlog else 0
 
 
-def fairness(lines: Iterable[Line]) -> float:
+def fairness(lines: Iterable[LedgerRow]) -> float:
     """Jain's index of delivered over entitled."""
     return jain([line.ratio for line in lines if line.ratio is not None])

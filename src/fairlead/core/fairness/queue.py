@@ -26,11 +26,11 @@ from math import ceil
 from typing import NamedTuple
 
 from fairlead.core.fairness.share import AGEING, NEVER, SPREAD, Balance, Charge, PoolShare, Share
-from fairlead.core.fairness.tenancy import Entitled, Tenant, group_standing
+from fairlead.core.fairness.tenancy import Tenant, Weighting, group_weighting
 from fairlead.core.jobs.model import ActiveLane, Lane
 
 POOL = "@"  # the account of a pool; a group's is this and its name. No tenant's name begins so.
-EQUAL = Entitled(1.0)
+EQUAL = Weighting(1.0)
 MANY = 64  # parties
 FEW = 16  # of many, about as many get something in one claim
 BUNDLE = 0.05  # slot-seconds
@@ -210,7 +210,7 @@ class FairQueue:
         share = self._account(lane.pool, account_of(tenant))
         if seat is not None:
             self._reseat(seat[1], share)
-        share.standing, share.weighed = tenant.standing, None
+        share.weighting, share.weighed = tenant.weighting, None
         self._seats[key] = (tenant, share)
         if share.lanes:
             share.enter()
@@ -227,16 +227,16 @@ class FairQueue:
     def _account(self, pool: str, account: str) -> Share:
         share = self._accounts.get((pool, account))
         if share is None:
-            parent, standing = self._above(pool, account)
+            parent, weighting = self._above(pool, account)
             kind = PoolShare if account == POOL else Share
-            share = self._accounts[pool, account] = kind(pool, account, parent, standing, self._changed)
+            share = self._accounts[pool, account] = kind(pool, account, parent, weighting, self._changed)
             if account == POOL:
                 self._pools.append(share)
             elif self._worker:
                 share.spread = _spread(self._worker, account)
         return share
 
-    def _above(self, pool: str, account: str) -> tuple[Share, Entitled]:
+    def _above(self, pool: str, account: str) -> tuple[Share, Weighting]:
         """Where an account belongs, by its name."""
         if account == POOL:
             return self._root, EQUAL
@@ -245,7 +245,7 @@ class FairQueue:
         group, _, member = account[len(POOL) :].partition(" ")
         if member:
             return self._account(pool, POOL + group), EQUAL
-        return self._account(pool, POOL), group_standing(group)
+        return self._account(pool, POOL), group_weighting(group)
 
     def _forget_idle(self) -> None:
         """Tenants that have no work, and owe nothing, are as good as unknown."""

@@ -27,7 +27,7 @@ from math import ceil
 from typing import NamedTuple
 
 from fairlead.core.fairness.entitlement import depend_on_numbers, effective_weights
-from fairlead.core.fairness.tenancy import Entitled
+from fairlead.core.fairness.tenancy import Weighting
 from fairlead.core.jobs.model import ActiveLane
 
 AGEING = 60.0  # a job that waits so many seconds longer overtakes one of the next higher priority
@@ -96,12 +96,12 @@ class Share:
     )
 
     def __init__(
-        self, pool: str, account: str, parent: "Share | None", standing: Entitled, changed: "dict[Share, None]"
+        self, pool: str, account: str, parent: "Share | None", weighting: Weighting, changed: "dict[Share, None]"
     ) -> None:
         self.pool = pool
         self.account = account
         self.parent = parent
-        self.standing = standing
+        self.weighting = weighting
         self.changed = changed  # the shares that have something to tell
         self.virtual = self.begin = self.pending = self.unearned = 0.0
         self.floor = self.told_floor = self.peak = 0.0
@@ -112,12 +112,12 @@ class Share:
         self.placed = 0.0  # the virtual time in that entry
         self.lanes: dict[int, ActiveLane] = {}
         self.heap: list[Entry] = []
-        self.counts: dict[Entitled, int] = {}  # of the busy ones below
+        self.counts: dict[Weighting, int] = {}  # of the busy ones below
         self.below = 0  # how many they are
-        self.weights: dict[Entitled, float] = {}  # theirs; empty: to be found again
+        self.weights: dict[Weighting, float] = {}  # theirs; empty: to be found again
         self.fixed = False  # they stay as they are, however many of each standing there are
-        self.weight = standing.weight
-        self.weighed: dict[Entitled, float] | None = None  # the weights above that `weight` was taken from
+        self.weight = weighting.weight
+        self.weighed: dict[Weighting, float] | None = None  # the weights above that `weight` was taken from
 
     def enter(self) -> None:
         """It has work: it competes, and begins no lower than the floor."""
@@ -129,7 +129,7 @@ class Share:
             self.changed[self] = None
             self.virtual = floor + self.pending if self.pending > 0 else floor
         self.busy = True
-        self.parent.count(self.standing, 1)
+        self.parent.count(self.weighting, 1)
         self.push()
         self.parent.enter()
 
@@ -139,19 +139,19 @@ class Share:
             return
         self.busy = False
         self._mark_peak()
-        self.parent.count(self.standing, -1)
+        self.parent.count(self.weighting, -1)
         if self.parent.below == 0:
             self.parent.leave()
 
-    def count(self, standing: Entitled, change: int) -> None:
+    def count(self, weighting: Weighting, change: int) -> None:
         """One more or one fewer below competes with this standing."""
-        before = self.counts.get(standing, 0)
+        before = self.counts.get(weighting, 0)
         number = before + change
         self.below += change
         if number:
-            self.counts[standing] = number
+            self.counts[weighting] = number
         else:
-            del self.counts[standing]
+            del self.counts[weighting]
         if not (self.fixed and before and number):
             self.weights = {}
 
@@ -261,7 +261,7 @@ class Share:
             self.parent.weights = effective_weights(self.parent.counts)
             self.parent.fixed = not depend_on_numbers(self.parent.counts)
         self.weighed = self.parent.weights
-        self.weight = self.weighed.get(self.standing, self.standing.weight)
+        self.weight = self.weighed.get(self.weighting, self.weighting.weight)
 
     def _charge(self, slot_seconds: float) -> float:
         """Add to its virtual time; returns how much."""

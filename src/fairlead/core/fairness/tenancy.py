@@ -44,7 +44,7 @@ TIERS = {
 DEFAULT_TIER = "standard"
 
 
-class Entitled(NamedTuple):
+class Weighting(NamedTuple):
     """How a party competes: by weight, with a part of the pool it is guaranteed and a part it may not exceed."""
 
     weight: float
@@ -75,13 +75,13 @@ class Tenant:
         return self.tier if TIERS[self.tier].together else None
 
     @property
-    def standing(self) -> Entitled:
+    def weighting(self) -> Weighting:
         """How it competes: with everybody, or with the others of its group."""
         tier = TIERS[self.tier]
         weight = tier.weight if self.weight is None else self.weight
         if tier.together:
-            return Entitled(weight)
-        return Entitled(weight, tier.minimum if self.minimum is None else self.minimum, tier.most)
+            return Weighting(weight)
+        return Weighting(weight, tier.minimum if self.minimum is None else self.minimum, tier.most)
 
     @classmethod
     def from_value(cls, name: str, value: Mapping[str, Any]) -> "Tenant":
@@ -95,10 +95,10 @@ class Tenant:
         return {"tier": self.tier, **{key: value for key, value in own.items() if value is not None}}
 
 
-def group_standing(group: str) -> Entitled:
+def group_weighting(group: str) -> Weighting:
     """How a tier whose tenants are one party competes with the others."""
     tier = TIERS[group]
-    return Entitled(tier.weight, tier.minimum, tier.most)
+    return Weighting(tier.weight, tier.minimum, tier.most)
 
 
 class Tenants:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import NamedTuple
 
-from fairlead.core.durations import words
+from fairlead.core.durations import humanize
 
 WINDOW = 900.0  # seconds of samples that the trends need
 SLOW_FOR = 120.0  # seconds that a pool may be slower than it should before that is worth a word
@@ -88,7 +88,7 @@ class Topic(NamedTuple):
 WORKERS, GUARDS, PAUSES, FAILURES = (Topic(kind) for kind in ("workers", "guards", "pauses", "failures"))
 
 
-class Closed(NamedTuple):
+class ClosedGate(NamedTuple):
     """Something that keeps jobs from starting, in words, where it can be ended, and the code of its alert."""
 
     words: str
@@ -98,7 +98,7 @@ class Closed(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class PoolLook:
+class PoolSnapshot:
     """One pool as it matters for the verdict."""
 
     pool: str
@@ -113,15 +113,15 @@ class PoolLook:
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class SystemSnapshot:
     """All that the verdict is about. `ended` counts what ended lately by state, `lost` names workers that were lost.
 
     `overdue` is how long the longest due job has waited to become ready; `is_led` whether somebody sees to that.
     """
 
-    pools: Sequence[PoolLook]
+    pools: Sequence[PoolSnapshot]
     ended: dict[str, int]
-    closed: Sequence[Closed]
+    closed: Sequence[ClosedGate]
     samples: Sequence[Sample] = ()
     lost: Sequence[str] = ()
     overdue: float = 0.0
@@ -151,7 +151,7 @@ class Health:
     alerts: tuple[Alert, ...] = ()
 
 
-def verdict(look: Look) -> Health:
+def diagnose(look: SystemSnapshot) -> Health:
     """The worst first; what else was found follows as hints."""
     found = [
         *_closed(look.closed),
@@ -170,7 +170,7 @@ def verdict(look: Look) -> Health:
     return Health(first.level, first.sentence, hints, tuple(topics)[:MOST_TOPICS], tuple(found))
 
 
-def _all_well(look: Look) -> str:
+def _all_well(look: SystemSnapshot) -> str:
     runs, ready = sum(pool.runs for pool in look.pools), sum(pool.ready for pool in look.pools)
     if not any(pool.workers for pool in look.pools):
         return "All is well: nothing waits, and no worker runs."
@@ -178,14 +178,14 @@ def _all_well(look: Look) -> str:
     return f"All is well: {runs:,} {verb} and {ready:,} wait, none for long."
 
 
-def _closed(reasons: Iterable[Closed]) -> Iterable[Alert]:
+def _closed(reasons: Iterable[ClosedGate]) -> Iterable[Alert]:
     for reason in reasons:
         sentence = f"{reason.words[:1].upper()}{reason.words[1:]}."
         hint = "Its jobs wait until that ends."
         yield Alert(Level.WARNING, reason.code, sentence, hint, (reason.topic,), reason.about)
 
 
-def _pools(look: Look) -> Iterable[Alert]:
+def _pools(look: SystemSnapshot) -> Iterable[Alert]:
     for pool in look.pools:
         if pool.ready and not pool.workers:
             yield Alert(
@@ -202,23 +202,23 @@ def _pools(look: Look) -> Iterable[Alert]:
             yield from _lasting(pool, look.samples)
 
 
-def _lasting(pool: PoolLook, samples: Sequence[Sample]) -> Iterable[Alert]:
+def _lasting(pool: PoolSnapshot, samples: Sequence[Sample]) -> Iterable[Alert]:
     """What no single look shows: a pool that is slow or deep for minutes."""
     topics = (WORKERS, Topic("pool", pool.pool))
     hint = "Start more workers, or look which tenant or type fills the slots."
     if is_slow(samples, pool.pool, pool.wait):
         sentence = (
-            f"Jobs of the pool {pool.pool} have waited longer than {words(pool.wait or 0.0)}, as is the aim, "
-            f"for {words(SLOW_FOR)}."
+            f"Jobs of the pool {pool.pool} have waited longer than {humanize(pool.wait or 0.0)}, as is the aim, "
+            f"for {humanize(SLOW_FOR)}."
         )
         yield Alert(Level.WARNING, "SLOW_POOL", sentence, hint, topics, pool.pool)
     if is_deep(samples, pool.pool, pool.depth):
-        sentence = f"More than {pool.depth:,} jobs of the pool {pool.pool} have been ready for {words(DEEP_FOR)}."
+        sentence = f"More than {pool.depth:,} jobs of the pool {pool.pool} have been ready for {humanize(DEEP_FOR)}."
         yield Alert(Level.WARNING, "DEEP_POOL", sentence, hint, topics, pool.pool)
 
 
-def _waiting(pool: PoolLook, oldest: float, is_explained: bool) -> Alert:
-    waits = f"{_wait(pool.ready)} in the pool {pool.pool}, the first for {words(round(oldest))}"
+def _waiting(pool: PoolSnapshot, oldest: float, is_explained: bool) -> Alert:
+    waits = f"{_wait(pool.ready)} in the pool {pool.pool}, the first for {humanize(round(oldest))}"
     if pool.slots and pool.running >= FULL * pool.slots:
         return Alert(
             Level.PROBLEM,
@@ -255,10 +255,10 @@ def _failures(ended: dict[str, int]) -> Iterable[Alert]:
         )
 
 
-def _promotion(look: Look) -> Iterable[Alert]:
+def _promotion(look: SystemSnapshot) -> Iterable[Alert]:
     if look.overdue < BEHIND:
         return
-    waits = f"a due job has waited {words(round(look.overdue))} to become ready"
+    waits = f"a due job has waited {humanize(round(look.overdue))} to become ready"
     if look.is_led:
         hint = "More is due than promote_rate and promote_tenant_rate allow: wait, or raise them."
         yield Alert(Level.WARNING, "PROMOTER_BEHIND", f"The promoter is behind: {waits}.", hint, (WORKERS,))
@@ -276,7 +276,7 @@ def _lost(names: Sequence[str]) -> Iterable[Alert]:
     yield Alert(
         Level.WARNING,
         "WORKER_LOST",
-        f"{what} lost within {words(LATELY)}: {listed}.",
+        f"{what} lost within {humanize(LATELY)}: {listed}.",
         "Their leases ended without a word: a crash, a kill, too little memory, or a network that was cut.",
         (WORKERS,),
     )
@@ -288,7 +288,7 @@ def _deaths(samples: Sequence[Sample]) -> Iterable[Alert]:
         yield Alert(
             Level.WARNING,
             "DEAD_LETTERS_GROW",
-            f"Dead letters grow: {died:,} jobs died within {words(RECENT)}.",
+            f"Dead letters grow: {died:,} jobs died within {humanize(RECENT)}.",
             "Look what they died of: fairlead dlq groups.",
             (FAILURES,),
         )

@@ -9,11 +9,12 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from fairlead.core.durations import words
+from fairlead.core.durations import humanize, instant
 from fairlead.core.insight.wait_reasons import BudgetFacts, LimitFacts, ShareFacts
-from fairlead.core.jobs.model import JobRecord, Lane, WorkerRecord, instant
+from fairlead.core.jobs.job_records import JobRecord
+from fairlead.core.jobs.model import Lane
 from fairlead.core.jobs.states import FINAL, State
-from fairlead.core.jobs.workers import ACTIVE, reserved
+from fairlead.core.jobs.workers import ACTIVE, WorkerRecord, reserved
 from fairlead.core.protection.backpressure import deferred_of
 from fairlead.core.protection.controls import Controls
 from fairlead.core.protection.gates import why_closed, why_slowed
@@ -142,7 +143,7 @@ def _running(facts: Facts) -> Reason | None:
         return None
     ran = facts.now - job.started_at.timestamp() if job.started_at else 0.0
     data = {"worker": job.worker, "seconds": round(max(0.0, ran), 3), "attempt": job.attempt}
-    return Reason("RUNNING", f"it runs on worker {job.worker} since {words(max(0.0, ran))}", data)
+    return Reason("RUNNING", f"it runs on worker {job.worker} since {humanize(max(0.0, ran))}", data)
 
 
 def _scheduled(facts: Facts) -> Reason | None:
@@ -152,8 +153,8 @@ def _scheduled(facts: Facts) -> Reason | None:
     left = job.run_at.timestamp() - facts.now
     data = {"run_at": job.run_at.isoformat(), "seconds": round(left, 3)}
     if left <= 0:
-        return Reason("DUE", f"it is due since {words(-left)} and waits to be promoted", data)
-    return Reason("SCHEDULED", f"it is scheduled to start in {words(left)}", data)
+        return Reason("DUE", f"it is due since {humanize(-left)} and waits to be promoted", data)
+    return Reason("SCHEDULED", f"it is scheduled to start in {humanize(left)}", data)
 
 
 def _deferred(facts: Facts) -> Reason | None:
@@ -161,7 +162,7 @@ def _deferred(facts: Facts) -> Reason | None:
     seconds = deferred_of(facts.job.options) if facts.job.state is State.SCHEDULED else None
     if seconds is None:
         return None
-    said = f"it was put off by {words(seconds)} when it was submitted, since the system was overloaded"
+    said = f"it was put off by {humanize(seconds)} when it was submitted, since the system was overloaded"
     return Reason("DEFERRED", said, {"seconds": seconds})
 
 
@@ -172,7 +173,7 @@ def _budget(facts: Facts) -> Reason | None:
     become = "are delayed" if budget.beyond == "delay" else "go to the dead letters, unless a dependency failed"
     said = (
         f"tenant {budget.tenant} has used up its retry budget, {budget.retries} of {budget.allowed:g} within "
-        f"{words(budget.window)}: further retries {become}"
+        f"{humanize(budget.window)}: further retries {become}"
     )
     data = {"retries": budget.retries, "allowed": budget.allowed, "window": budget.window, "beyond": budget.beyond}
     return Reason("RETRY_BUDGET_USED_UP", said, data)
@@ -201,7 +202,7 @@ def _retrying(facts: Facts) -> Reason | None:
     left = job.run_at.timestamp() - facts.now
     cause = f" with {job.error.type}: {job.error.message}" if job.error else ""
     data = {"run_at": job.run_at.isoformat(), "seconds": round(left, 3), "attempt": job.attempt}
-    when = f"is tried again in {words(left)}" if left > 0 else "is due for its next attempt"
+    when = f"is tried again in {humanize(left)}" if left > 0 else "is due for its next attempt"
     return Reason("RETRYING", f"its attempt {job.attempt} failed{cause}; it {when}", data)
 
 
@@ -250,7 +251,7 @@ def _unserved(facts: Facts) -> Reason | None:
 def _queued(facts: Facts) -> Reason | None:
     if facts.job.state not in (State.READY, State.ENQUEUED):
         return None
-    waited = words(max(0.0, facts.now - (facts.lane_since or facts.now)))
+    waited = humanize(max(0.0, facts.now - (facts.lane_since or facts.now)))
     count = f"more than {facts.ahead}" if facts.ahead >= MOST_AHEAD else str(facts.ahead)
     data = {"ahead": facts.ahead, "lane": facts.lane._asdict() | {"priority": facts.lane.priority.word}}
     if facts.ahead == 0:

@@ -11,7 +11,8 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, NamedTuple
 
 from fairlead.core.insight.audit import AuditEntry
-from fairlead.core.jobs.model import AttemptRecord, Ending, ErrorInfo, JobRecord
+from fairlead.core.jobs.job_records import AttemptRecord, JobRecord
+from fairlead.core.jobs.model import Ending, ErrorInfo
 from fairlead.core.jobs.states import FINAL, State
 
 WAITING = (State.SCHEDULED, State.RETRYING, State.BLOCKED)

@@ -4,17 +4,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from fairlead.core.durations import words
+from fairlead.core.durations import humanize
 from fairlead.core.fairness.ledger import NOTICEABLE
 from fairlead.core.fairness.queue import POOL, account_of
 from fairlead.core.fairness.share import Balance
 from fairlead.core.fairness.tenancy import Tenant
 from fairlead.core.protection.limits import Bound
 from fairlead.core.protection.retry_budget import Beyond
-from fairlead.core.protection.token_bucket import Flow
+from fairlead.core.protection.token_bucket import RateLimit
 
 
-class Runs(NamedTuple):
+class RunningJob(NamedTuple):
     """A job that takes up a limit, the instant since when, and on which worker."""
 
     id: str
@@ -33,7 +33,7 @@ class LimitFacts:
     bound: Bound
     running: int
     tokens: float | None = None
-    holders: Sequence[Runs] = ()
+    holders: Sequence[RunningJob] = ()
     is_partial: bool = False
 
     @property
@@ -48,7 +48,7 @@ class LimitFacts:
 
     def next_token(self, count: int = 1) -> float:
         """Seconds until so many may have started by its rate."""
-        way = self.bound.flow
+        way = self.bound.rate_limit
         return 0.0 if way is None or self.tokens is None else max(0.0, (count - self.tokens) / way.rate)
 
     def words(self, now: float) -> str:
@@ -56,13 +56,13 @@ class LimitFacts:
         most = self.bound.concurrent
         if self.is_crowded:
             told = self.holders and not self.is_partial
-            oldest = f", the longest since {words(max(0.0, now - self.holders[0].since))}" if told else ""
+            oldest = f", the longest since {humanize(max(0.0, now - self.holders[0].since))}" if told else ""
             return f"the limit {self.name} is full: {self.running} of {most} run{oldest}"
-        return f"the limit {self.name} lets {_rate(self.bound.flow)} start; the next may in {words(self.next_token())}"
+        return f"the limit {self.name} lets {_rate(self.bound.rate_limit)} start; the next may in {humanize(self.next_token())}"
 
     def data(self, now: float) -> dict[str, Any]:
         """The figures."""
-        way = self.bound.flow
+        way = self.bound.rate_limit
         return {
             "limit": self.name,
             "concurrent": self.bound.concurrent,
@@ -103,11 +103,11 @@ class ShareFacts:
         got = f"got {_figure(self.delivered)} of the {_figure(self.entitled)} slot-seconds it was due"
         if max(self.delivered, self.entitled) < NOTICEABLE:
             got = "was due and got nothing yet"
-        return f"tenant {self.tenant.name} {got} in pool {self.pool} within {words(self.window)}{turn}"
+        return f"tenant {self.tenant.name} {got} in pool {self.pool} within {humanize(self.window)}{turn}"
 
     def data(self) -> dict[str, Any]:
         """The figures."""
-        standing = self.tenant.standing
+        standing = self.tenant.weighting
         return {
             "pool": self.pool,
             "window": self.window,
@@ -138,7 +138,7 @@ class BudgetFacts:
         return self.retries >= self.allowed
 
 
-def place(tenant: Tenant, waiting: Sequence[Tenant], balances: Mapping[str, Balance]) -> int:
+def queue_position(tenant: Tenant, waiting: Sequence[Tenant], balances: Mapping[str, Balance]) -> int:
     """The turn of a tenant among those with work waiting in a pool: who has the least virtual time goes first.
 
     Tenants of a group go by the virtual time of the group first. An account that is not known begins at the floor.
@@ -157,5 +157,5 @@ def _virtual(account: str, above: str, balances: Mapping[str, Balance]) -> float
     return max(floor, balances[account].virtual) if account in balances else floor
 
 
-def _rate(way: Flow | None) -> str:
+def _rate(way: RateLimit | None) -> str:
     return "none" if way is None else f"{way.rate:g} a second"

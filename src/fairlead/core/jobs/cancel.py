@@ -9,7 +9,8 @@ work is done.
 from typing import NamedTuple
 
 from fairlead.core.durations import Duration, seconds
-from fairlead.core.jobs.model import CancelRequest, ErrorInfo, Held, Hold, JobRecord
+from fairlead.core.jobs.job_records import JobRecord
+from fairlead.core.jobs.model import CancelRequest, ErrorInfo, Held, Hold
 from fairlead.core.jobs.states import State
 from fairlead.errors import ConfigError, IllegalMove
 
@@ -18,7 +19,7 @@ MOST_GRACE = 86_400.0
 CANCELLED = "Cancelled"
 
 
-class Demand(NamedTuple):
+class CancelWrite(NamedTuple):
     """A wish to be stored with a running job, valid only while its run is the one that was seen."""
 
     id: str
@@ -41,12 +42,12 @@ def make_request(by: str, reason: str | None, grace: Duration = GRACE) -> Cancel
     return CancelRequest(by, reason, allowed)
 
 
-def demand(job: Held, request: CancelRequest) -> Demand | None:
+def cancel_write(job: Held, request: CancelRequest) -> CancelWrite | None:
     """Decide what to store with a running job; None where what was asked before says as much."""
     if job.cancel is None:
-        return Demand(job.id, job.hold, request)
+        return CancelWrite(job.id, job.hold, request)
     if request.grace < job.cancel.grace:
-        return Demand(job.id, job.hold, job.cancel._replace(grace=request.grace))
+        return CancelWrite(job.id, job.hold, job.cancel._replace(grace=request.grace))
     return None
 
 
@@ -56,7 +57,7 @@ def cancel_error(request: CancelRequest) -> ErrorInfo:
     return ErrorInfo(CANCELLED, f"cancelled by {request.by}{because}", failure=None)
 
 
-def why_not(job: JobRecord) -> IllegalMove:
+def not_cancellable(job: JobRecord) -> IllegalMove:
     """What is said about a job that cannot be cancelled any more."""
     advice = {
         State.DEAD: "it waits for nobody but an operator; use `fairlead dlq cancel` to close it",

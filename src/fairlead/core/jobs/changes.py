@@ -3,7 +3,8 @@
 from typing import NamedTuple
 
 from fairlead.core.jobs import states
-from fairlead.core.jobs.model import JobRecord, Lane, Priority
+from fairlead.core.jobs.job_records import JobRecord
+from fairlead.core.jobs.model import Lane, Priority
 from fairlead.core.jobs.states import PENDING, State
 from fairlead.errors import IllegalMove
 
@@ -23,7 +24,7 @@ class WaitingChange(NamedTuple):
     payload: str | None
 
 
-def amend(
+def change_waiting(
     job: JobRecord,
     now: float,
     priority: Priority | None = None,
@@ -46,7 +47,7 @@ def amend(
     return _change(job, lane, state, run_at, payload)
 
 
-def hasten(job: JobRecord) -> WaitingChange:
+def make_ready(job: JobRecord) -> WaitingChange:
     """Decide that a job which waits for its time is ready now."""
     _require_waiting(job)
     if job.state not in (State.SCHEDULED, State.RETRYING):

@@ -6,7 +6,8 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from fairlead.core.jobs import states
-from fairlead.core.jobs.model import JobRecord, Lane
+from fairlead.core.jobs.job_records import JobRecord
+from fairlead.core.jobs.model import Lane
 from fairlead.core.jobs.states import State
 
 STAGES = (1, 10, 100, 1_000)
@@ -37,7 +38,7 @@ class Revival(NamedTuple):
         return self.hold.id
 
 
-class Amendment(NamedTuple):
+class DeadEdit(NamedTuple):
     """A dead job's new payload and the lane of its version."""
 
     hold: DeadHold
@@ -104,13 +105,13 @@ def revive(
     return Revival(hold_of(job), _lane(job, version, limits), State.READY, job.key, payload)
 
 
-def amend(job: JobRecord, payload: str, version: int, limits: str | None = None) -> Amendment:
+def edit_dead(job: JobRecord, payload: str, version: int, limits: str | None = None) -> DeadEdit:
     """Decide what a dead job looks like with an edited payload; it stays dead."""
     states.require(job.state, State.READY)
-    return Amendment(hold_of(job), _lane(job, version, limits), payload)
+    return DeadEdit(hold_of(job), _lane(job, version, limits), payload)
 
 
-def withdraw(job: JobRecord) -> DeadHold:
+def cancel_dead(job: JobRecord) -> DeadHold:
     """Decide that a dead job is cancelled."""
     states.require(job.state, State.CANCELLED)
     return hold_of(job)

@@ -8,16 +8,16 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from fairlead.core.durations import words
+from fairlead.core.durations import humanize, instant
 from fairlead.core.jobs.ids import derived_id
-from fairlead.core.jobs.model import ErrorInfo, Held, Lane, NewJob, Priority, instant
+from fairlead.core.jobs.model import ErrorInfo, Held, Lane, NewJob, Priority
 from fairlead.core.protection.limits import declared_marks
 
 OPTION = "on_late"
 FACTS = ("job_id", "type", "tenant", "run_at", "not_after", "late_by")
 
 
-class Late(NamedTuple):
+class LateJob(NamedTuple):
     """A job that has not started, so many seconds after its not_after."""
 
     job: Held
@@ -35,9 +35,11 @@ class ExpiredJob(NamedTuple):
     options: str
 
 
-def late_error(late_by: float) -> ErrorInfo:
+def expiry_error(late_by: float) -> ErrorInfo:
     """Why a job expired."""
-    return ErrorInfo("Expired", f"it had not started when its not_after had passed by {words(late_by)}", failure=None)
+    return ErrorInfo(
+        "Expired", f"it had not started when its not_after had passed by {humanize(late_by)}", failure=None
+    )
 
 
 def follow_up(expired: ExpiredJob) -> NewJob | None:

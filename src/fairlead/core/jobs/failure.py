@@ -74,7 +74,7 @@ class FailureClass(StrEnum):
             raise ConfigError(f"{value!r} is not a failure class; it must be one of {', '.join(cls)}") from None
 
 
-class Curb(StrEnum):
+class RetryDenial(StrEnum):
     """What ended a job that its own policy would have let live."""
 
     BUDGET = "budget"  # its tenant's retries were used up

@@ -12,7 +12,7 @@ from hashlib import blake2b
 from typing import Any, NamedTuple
 
 from fairlead.core.durations import instant as instant
-from fairlead.core.jobs.failure import Curb, FailureClass
+from fairlead.core.jobs.failure import FailureClass, RetryDenial
 from fairlead.core.jobs.progress import Progress
 from fairlead.core.jobs.states import READY, State
 from fairlead.errors import ConfigError
@@ -265,7 +265,7 @@ class Settlement(NamedTuple):
     error: ErrorInfo | None = None
     calls_back: bool = False  # the job wants somebody told when it ends
     place: int | None = None  # where the store keeps the job, if it said so
-    curbed_by: Curb | None = None
+    retry_denied_by: RetryDenial | None = None
 
     @property
     def recorded(self) -> bool:

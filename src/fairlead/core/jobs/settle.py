@@ -10,7 +10,7 @@ from typing import NamedTuple
 from fairlead.core.durations import seconds
 from fairlead.core.jobs import states
 from fairlead.core.jobs.cancel import cancel_error
-from fairlead.core.jobs.failure import Curb, FailureClass, Policies, fingerprint, policy_for
+from fairlead.core.jobs.failure import FailureClass, Policies, RetryDenial, fingerprint, policy_for
 from fairlead.core.jobs.model import Claim, Ending, ErrorInfo, Held, Outcome, Settlement
 from fairlead.core.jobs.retry import LONGEST_DELAY, Retry, retry_delay, wait
 from fairlead.core.jobs.states import State
@@ -25,7 +25,7 @@ LOST_FINGERPRINT = fingerprint(LOST)
 Policy = Retry | Policies
 
 
-class Relief(NamedTuple):
+class RetryAdjustment(NamedTuple):
     """What a failure is spared, and what becomes of its retry, for reasons beyond its own job.
 
     A dependency that is known to be away is nobody's attempt: `excused`. `at_least` is what the tenant's retry budget
@@ -34,24 +34,24 @@ class Relief(NamedTuple):
 
     excused: bool = False
     at_least: float = 0.0
-    curb: Curb | None = None
+    denied_by: RetryDenial | None = None
     why: str = ""
 
 
 def settle(
-    job: Claim | Held, outcome: Outcome, policy: Policy, rng: Random, relief: Relief | None = None
+    job: Claim | Held, outcome: Outcome, policy: Policy, rng: Random, adjustment: RetryAdjustment | None = None
 ) -> Settlement:
     """Decide the next state of a job whose run, or whose wait, ended in `outcome`."""
     ending = outcome.ending
     decide = _DECISIONS[ending] if job.cancel is None or ending is SUCCEEDED else _heed
     settlement = decide(job, outcome, policy, rng)
-    if relief is not None and settlement.state in (State.RETRYING, State.DEAD):
-        settlement = _relieve(settlement, job, policy_for(policy, _failure(outcome)), relief, rng)
+    if adjustment is not None and settlement.state in (State.RETRYING, State.DEAD):
+        settlement = _relieve(settlement, job, policy_for(policy, _failure(outcome)), adjustment, rng)
     states.require(settlement.hold.state, settlement.state)
     return settlement
 
 
-def heed(settlement: Settlement, job: Held) -> Settlement | None:
+def settle_as_cancelled(settlement: Settlement, job: Held) -> Settlement | None:
     """Decide again about a run that somebody asked to cancel after the first decision; None where that is not why."""
     if job.cancel is None or job.hold._replace(cancelled=False) != settlement.hold:
         return None
@@ -81,19 +81,21 @@ def _fail(job: Claim | Held, outcome: Outcome, policy: Policy, rng: Random) -> S
     return _settlement(job, outcome, State.DEAD if delay is None else State.RETRYING)._replace(delay=delay or 0.0)
 
 
-def _relieve(settlement: Settlement, job: Claim | Held, policy: Retry, relief: Relief, rng: Random) -> Settlement:
+def _relieve(
+    settlement: Settlement, job: Claim | Held, policy: Retry, adjustment: RetryAdjustment, rng: Random
+) -> Settlement:
     """Neither an excuse nor a longer wait lets a job live beyond its `max_age`, and a longer wait never ends it."""
-    if relief.excused:
+    if adjustment.excused:
         delay = wait(policy, job.attempt, job.age, rng) if settlement.state is State.DEAD else settlement.delay
         if delay is None:
             return settlement
         settlement = settlement._replace(state=State.RETRYING, attempt=job.attempt - 1, delay=delay)
-    if settlement.state is State.RETRYING and relief.curb is not None:
-        error = _noted(settlement.error, relief.why)
-        return settlement._replace(state=State.DEAD, delay=0.0, curbed_by=relief.curb, error=error)
-    if settlement.state is State.RETRYING and relief.at_least > settlement.delay:
+    if settlement.state is State.RETRYING and adjustment.denied_by is not None:
+        error = _noted(settlement.error, adjustment.why)
+        return settlement._replace(state=State.DEAD, delay=0.0, retry_denied_by=adjustment.denied_by, error=error)
+    if settlement.state is State.RETRYING and adjustment.at_least > settlement.delay:
         latest = LONGEST_DELAY if policy.max_age is None else max(0.0, seconds(policy.max_age) - job.age)
-        return settlement._replace(delay=max(settlement.delay, min(relief.at_least, latest)))
+        return settlement._replace(delay=max(settlement.delay, min(adjustment.at_least, latest)))
     return settlement
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from fairlead.core.jobs.model import WorkerRecord
+from fairlead.core.jobs.workers import WorkerRecord
 
 ACTIVE, DRAINING = "active", "draining"  # the states of a worker that claims, and of one that only finishes
 RESERVE = "reserve"

@@ -17,7 +17,7 @@ from fairlead.core.jobs.model import Enqueued, NewJob, Priority
 from fairlead.core.jobs.states import State
 from fairlead.core.names import check_name
 from fairlead.core.protection.controls import Controls, Value
-from fairlead.core.protection.token_bucket import Flow, flow
+from fairlead.core.protection.token_bucket import RateLimit, rate_limit
 from fairlead.core.stored import readable
 from fairlead.errors import ConfigError, Overloaded, Refused, TenantQueueFull, TenantRateExceeded
 
@@ -96,19 +96,19 @@ class Policy:
     def __init__(self, controls: Controls) -> None:
         self._controls = controls
         self._depths = depths(controls)
-        self._flows = flows(controls)
+        self._rate_limits = rate_limits(controls)
         policy = controls.get(OVERLOAD, POLICY)
         self.overload = Overload.from_value(policy.value) if policy and policy.value else None
-        self.any = bool(self.overload or self._flows)  # beside depths, which bound every tenant
+        self.any = bool(self.overload or self._rate_limits)  # beside depths, which bound every tenant
 
     def depth(self, tenant: str) -> int:
         """How many jobs of a tenant may wait."""
         found: int | None = self._narrowest(self._depths, tenant)
         return USUAL_DEPTH if found is None else found
 
-    def flow(self, tenant: str) -> Flow | None:
+    def rate_limit(self, tenant: str) -> RateLimit | None:
         """How fast a tenant may submit."""
-        found: Flow | None = self._narrowest(self._flows, tenant)
+        found: RateLimit | None = self._narrowest(self._rate_limits, tenant)
         return found
 
     def _narrowest(self, rules: Mapping[str, Any], tenant: str) -> Any:
@@ -130,14 +130,14 @@ def depths(controls: Controls) -> dict[str, int]:
     return {name: waiting for name, waiting in found.items() if waiting is not None}
 
 
-def flows(controls: Controls) -> dict[str, Flow]:
+def rate_limits(controls: Controls) -> dict[str, RateLimit]:
     """How fast may be submitted, by the rules that say so."""
-    found = {name: _flow(item.value or {}) for name, item in sorted(controls.of(SUBMISSION).items())}
+    found = {name: _rate_limit(item.value or {}) for name, item in sorted(controls.of(SUBMISSION).items())}
     return {name: way for name, way in found.items() if way is not None}
 
 
-def _flow(value: Value) -> Flow | None:
-    return readable(lambda: flow(value["rate"], value.get("burst")), None)
+def _rate_limit(value: Value) -> RateLimit | None:
+    return readable(lambda: rate_limit(value["rate"], value.get("burst")), None)
 
 
 def refuse_by_depth(tenant: str, most: int, waiting: int, count: int) -> TenantQueueFull:
@@ -150,7 +150,7 @@ def refuse_by_depth(tenant: str, most: int, waiting: int, count: int) -> TenantQ
     )
 
 
-def refuse_by_rate(way: Flow, tenant: str, count: int, again_in: float) -> Refused:
+def refuse_by_rate(way: RateLimit, tenant: str, count: int, again_in: float) -> Refused:
     """Why so many jobs of a tenant may not be submitted now."""
     advice = f"submit again in {again_in:.3g} s"
     if count > way.burst:

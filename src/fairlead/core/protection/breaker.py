@@ -21,7 +21,7 @@ from dataclasses import asdict, dataclass, fields, replace
 from enum import StrEnum
 from typing import Any
 
-from fairlead.core.durations import Duration, seconds, words
+from fairlead.core.durations import Duration, humanize, seconds
 from fairlead.core.protection.controls import Control
 from fairlead.core.protection.run_counts import SEVERAL, Sums, base_of, tenant_of, weighed
 from fairlead.core.stored import restored
@@ -81,7 +81,7 @@ class Breaker:
 
 
 @dataclass(frozen=True, slots=True)
-class Tripped:
+class BreakerState:
     """A breaker that is not closed. `until` ends the cool-down, or the patience with probes; without it, nothing does.
 
     `permits` counts starts allowed in this phase, `good` and `bad` those that ended so.
@@ -104,14 +104,14 @@ class Tripped:
         return {field.name: getattr(self, field.name) for field in fields(self)} | {"policy": self.policy.stored()}
 
 
-def tripped(control: Control | None) -> Tripped | None:
+def breaker_state(control: Control | None) -> BreakerState | None:
     """The breaker that a control holds; None if it is closed."""
     if control is None or control.value is None:
         return None
     given = {**control.value, "policy": restored(Breaker, control.value.get("policy") or {})}
     if given.get("phase") not in set(Phase):  # of a newer version: whatever it is, nothing starts from here
         given |= {"phase": Phase.OPEN, "until": None}
-    return restored(Tripped, {**given, "phase": Phase(given["phase"])})
+    return restored(BreakerState, {**given, "phase": Phase(given["phase"])})
 
 
 def why_open(policy: Breaker, sums: Sums, settled: float = 0.0) -> str | None:
@@ -123,7 +123,7 @@ def why_open(policy: Breaker, sums: Sums, settled: float = 0.0) -> str | None:
         return None
     if sums.counted_for < settled:
         return None
-    return f"{sums.bad} of {sums.total} runs failed within {words(seconds(policy.window))}"
+    return f"{sums.bad} of {sums.total} runs failed within {humanize(seconds(policy.window))}"
 
 
 def why_open_for_all(policy: Breaker, sums: Sums, groups: Sequence[Sums], settled: float = 0.0) -> str | None:
@@ -138,24 +138,24 @@ def why_open_for_all(policy: Breaker, sums: Sums, groups: Sequence[Sums], settle
     return why_open(policy, sums, settled)
 
 
-def opened(policy: Breaker, why: str, now: float, openings: int = 1, number: int = 1) -> Tripped:
+def opened(policy: Breaker, why: str, now: float, openings: int = 1, number: int = 1) -> BreakerState:
     """A breaker that opens now; the cool-down doubles with each opening in a row."""
     first, longest = seconds(policy.cooldown), seconds(policy.longest_cooldown)
     cooldown = min(first * 2.0 ** min(openings - 1, 60), max(first, longest))
-    return Tripped(Phase.OPEN, now, now + cooldown, why, policy, openings, number)
+    return BreakerState(Phase.OPEN, now, now + cooldown, why, policy, openings, number)
 
 
-def opened_by_hand(policy: Breaker, by: str, why: str, now: float) -> Tripped:
+def opened_by_hand(policy: Breaker, by: str, why: str, now: float) -> BreakerState:
     """A breaker that stays open until an operator closes it."""
-    return Tripped(Phase.OPEN, now, None, why, policy, by=by)
+    return BreakerState(Phase.OPEN, now, None, why, policy, by=by)
 
 
-def is_shut(breaker: Tripped, now: float) -> bool:
+def is_shut(breaker: BreakerState, now: float) -> bool:
     """Whether nothing may start: it is open, and its cool-down is not over."""
     return breaker.phase is Phase.OPEN and (breaker.until is None or now < breaker.until)
 
 
-def permit(breaker: Tripped, wanted: int, now: float) -> tuple[int, Tripped]:
+def permit(breaker: BreakerState, wanted: int, now: float) -> tuple[int, BreakerState]:
     """How many runs may start now, up to those wanted, and the breaker that has given so many permits."""
     if is_shut(breaker, now) or wanted <= 0:
         return 0, breaker
@@ -164,7 +164,7 @@ def permit(breaker: Tripped, wanted: int, now: float) -> tuple[int, Tripped]:
     return (given, replace(due, permits=due.permits + given)) if given else (0, breaker)
 
 
-def allowance(breaker: Tripped, now: float) -> int:
+def allowance(breaker: BreakerState, now: float) -> int:
     """How many starts its phase allows altogether until now."""
     probes, ramp = breaker.policy.probes, seconds(breaker.policy.ramp)
     if breaker.phase is not Phase.RAMPING:
@@ -173,12 +173,12 @@ def allowance(breaker: Tripped, now: float) -> int:
     return int(probes * 2.0 ** (DOUBLINGS * passed))
 
 
-def give_back(breaker: Tripped, count: int) -> Tripped:
+def give_back(breaker: BreakerState, count: int) -> BreakerState:
     """The breaker with permits returned that nothing was started with."""
     return replace(breaker, permits=max(0, breaker.permits - count))
 
 
-def heard(breaker: Tripped, good: int, bad: int, now: float) -> Tripped:
+def heard(breaker: BreakerState, good: int, bad: int, now: float) -> BreakerState:
     """The breaker after runs of its present phase have ended. No phase begins before the last, though clocks differ."""
     now = max(now, breaker.since)
     known = replace(breaker, good=breaker.good + good, bad=breaker.bad + bad)
@@ -190,12 +190,12 @@ def heard(breaker: Tripped, good: int, bad: int, now: float) -> Tripped:
     return breaker
 
 
-def is_over(breaker: Tripped, now: float) -> bool:
+def is_over(breaker: BreakerState, now: float) -> bool:
     """Whether its ramp has ended: it closes."""
     return breaker.phase is Phase.RAMPING and now >= breaker.since + seconds(breaker.policy.ramp)
 
 
-def describe(name: str, breaker: Tripped, now: float) -> str:
+def describe(name: str, breaker: BreakerState, now: float) -> str:
     """Why the breaker lets nothing, or little, start now."""
     subject = f"the breaker of {spoken(name)}"
     if breaker.phase is Phase.RAMPING:
@@ -204,7 +204,7 @@ def describe(name: str, breaker: Tripped, now: float) -> str:
         return f"{subject} is half-open: it lets only a few jobs start, as probes; it had opened because {breaker.why}"
     if breaker.until is None:
         return f"{subject} is open: {breaker.why}; it stays so until `fairlead breakers close {name}`"
-    return f"{subject} is open: {breaker.why}; next try in {words(max(0.0, breaker.until - now))}"
+    return f"{subject} is open: {breaker.why}; next try in {humanize(max(0.0, breaker.until - now))}"
 
 
 def spoken(name: str) -> str:
@@ -214,7 +214,7 @@ def spoken(name: str) -> str:
     return f"{kind} {own}" + (f" for tenant {tenant}" if tenant else "")
 
 
-def _probing(breaker: Tripped, now: float) -> Tripped:
+def _probing(breaker: BreakerState, now: float) -> BreakerState:
     """The breaker as it is now: half-open if its cool-down is over, without the permits of probes that were lost."""
     until = now + seconds(breaker.policy.patience)
     if breaker.phase is Phase.OPEN:
@@ -224,7 +224,7 @@ def _probing(breaker: Tripped, now: float) -> Tripped:
     return breaker
 
 
-def _judge_probes(known: Tripped, now: float) -> Tripped:
+def _judge_probes(known: BreakerState, now: float) -> BreakerState:
     """Open again or ramp up, as soon as the probes that have not ended cannot change the decision."""
     policy = known.policy
     if known.bad >= policy.threshold * policy.probes:
@@ -235,7 +235,7 @@ def _judge_probes(known: Tripped, now: float) -> Tripped:
     return known
 
 
-def _judge_ramp(known: Tripped, now: float) -> Tripped:
+def _judge_ramp(known: BreakerState, now: float) -> BreakerState:
     """Open again when too many of at least `minimum` runs have failed; its probes had succeeded, so it begins anew."""
     total = known.good + known.bad
     if total >= known.policy.minimum and known.bad >= known.policy.threshold * total:
@@ -243,11 +243,11 @@ def _judge_ramp(known: Tripped, now: float) -> Tripped:
     return known
 
 
-def _next_phase(breaker: Tripped, phase: Phase, now: float, until: float | None) -> Tripped:
+def _next_phase(breaker: BreakerState, phase: Phase, now: float, until: float | None) -> BreakerState:
     return replace(
         breaker, phase=phase, since=now, until=until, number=breaker.number + 1, permits=0, good=0, bad=0
     )  # fmt: skip
 
 
-def _opened_again(breaker: Tripped, why: str, now: float, openings: int) -> Tripped:
+def _opened_again(breaker: BreakerState, why: str, now: float, openings: int) -> BreakerState:
     return opened(breaker.policy, why, now, openings, breaker.number + 1)

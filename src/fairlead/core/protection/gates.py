@@ -6,7 +6,7 @@ A closed lane is left out of the allocation, so a backlog that must not run cost
 from collections.abc import Iterable
 
 from fairlead.core.jobs.model import Lane
-from fairlead.core.protection.breaker import BREAKER, describe, is_shut, tripped
+from fairlead.core.protection.breaker import BREAKER, breaker_state, describe, is_shut
 from fairlead.core.protection.controls import Controls
 from fairlead.core.protection.quarantine import KIND as QUARANTINE
 from fairlead.core.protection.quarantine import attempts_of
@@ -36,7 +36,7 @@ def why_closed(lane: Lane, controls: Controls, breakers: Iterable[str] = (), now
 
 def why_slowed(lane: Lane, controls: Controls, breakers: Iterable[str], now: float) -> list[str]:
     """Which breakers let little start now, in words: those that probe or ramp up."""
-    known = [(name, tripped(controls.get(BREAKER, name))) for name in limiting(controls, breakers, lane.tenant)]
+    known = [(name, breaker_state(controls.get(BREAKER, name))) for name in limiting(controls, breakers, lane.tenant)]
     return [describe(name, breaker, now) for name, breaker in known if breaker and not is_shut(breaker, now)]
 
 
@@ -69,7 +69,7 @@ def _why_quarantined(lane: Lane, controls: Controls) -> str | None:
 
 def _why_shut(lane: Lane, controls: Controls, breakers: Iterable[str], now: float) -> str | None:
     for name in limiting(controls, breakers, lane.tenant):
-        breaker = tripped(controls.get(BREAKER, name))
+        breaker = breaker_state(controls.get(BREAKER, name))
         if breaker is not None and is_shut(breaker, now):
             return describe(name, breaker, now)
     return None

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 from fairlead.core.jobs.model import Lane, Quota
 from fairlead.core.names import check_name
 from fairlead.core.protection.controls import Controls, Value
-from fairlead.core.protection.token_bucket import Bucket, Flow, flow, left, take, wait
+from fairlead.core.protection.token_bucket import Bucket, RateLimit, left, rate_limit, take, wait
 from fairlead.core.stored import readable
 from fairlead.errors import ConfigError
 
@@ -40,7 +40,7 @@ class Bound(NamedTuple):
     """How much a limit allows."""
 
     concurrent: int | None = None
-    flow: Flow | None = None
+    rate_limit: RateLimit | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +81,7 @@ def bound(concurrent: int | None, rate: float | str | None, burst: float | None)
         raise ConfigError(f"concurrent={concurrent!r} cannot work: it must be a number from 0 to {MOST_CONCURRENT}")
     if rate is None and burst is not None:
         raise ConfigError("a burst goes with a rate; give both, or only a rate")
-    return Bound(concurrent, None if rate is None else flow(rate, burst))
+    return Bound(concurrent, None if rate is None else rate_limit(rate, burst))
 
 
 def limit_name(scope: str, what: str) -> str:
@@ -178,10 +178,10 @@ def usage(rules: Rules, running: Iterable[tuple[Lane, int]]) -> dict[str, int]:
 def room(allowed: Bound, used: int, bucket: Bucket | None, now: float) -> int:
     """How many more may start now."""
     most = MOST_CONCURRENT if allowed.concurrent is None else max(0, allowed.concurrent - used)
-    return most if allowed.flow is None else min(most, int(left(bucket, allowed.flow, now)))
+    return most if allowed.rate_limit is None else min(most, int(left(bucket, allowed.rate_limit, now)))
 
 
-class Wanted(NamedTuple):
+class LimitedQuota(NamedTuple):
     """A quota and the limits that its lane is under."""
 
     quota: Quota
@@ -189,7 +189,7 @@ class Wanted(NamedTuple):
     limits: tuple[str, ...]
 
 
-def grant(wanted: Sequence[Wanted], rooms: Mapping[str, int]) -> list[Quota]:
+def grant(wanted: Sequence[LimitedQuota], rooms: Mapping[str, int]) -> list[Quota]:
     """The quotas, cut to what all limits of each leave, first come first served."""
     remaining = dict(rooms)
     granted = []
@@ -202,7 +202,7 @@ def grant(wanted: Sequence[Wanted], rooms: Mapping[str, int]) -> list[Quota]:
     return granted
 
 
-class Account(NamedTuple):
+class LimitState(NamedTuple):
     """A limit after a claim: its bucket where it has a rate, and if it is full, when to try again (None: unknown)."""
 
     bucket: Bucket | None
@@ -210,14 +210,14 @@ class Account(NamedTuple):
     again_in: float | None
 
 
-def account(allowed: Bound, used: int, bucket: Bucket | None, now: float, started: int) -> Account:
+def limit_state(allowed: Bound, used: int, bucket: Bucket | None, now: float, started: int) -> LimitState:
     """What a limit looks like once so many more have started."""
     crowded = allowed.concurrent is not None and used + started >= allowed.concurrent
-    if allowed.flow is None:
-        return Account(None, crowded, None)
-    after = take(bucket, allowed.flow, now, started)
+    if allowed.rate_limit is None:
+        return LimitState(None, crowded, None)
+    after = take(bucket, allowed.rate_limit, now, started)
     dry = after.tokens < 1
-    return Account(after, crowded or dry, wait(after, allowed.flow, 1) if dry and not crowded else None)
+    return LimitState(after, crowded or dry, wait(after, allowed.rate_limit, 1) if dry and not crowded else None)
 
 
 def _bound_of(value: Value | None) -> Bound:

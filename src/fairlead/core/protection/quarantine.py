@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from fairlead.core.durations import Duration, seconds, words
+from fairlead.core.durations import Duration, humanize, seconds
 from fairlead.core.protection.controls import Control
 from fairlead.core.protection.run_counts import SEVERAL, Sums, weighed
 from fairlead.errors import ConfigError
@@ -71,4 +71,4 @@ def why_quarantined(policy: Quarantine, sums: Sums, groups: Sequence[Sums] = ())
     good, bad = weighed(groups, policy.minimum / SEVERAL)
     if sums.bad <= policy.threshold * sums.total or (groups and bad <= policy.threshold * (good + bad)):
         return None
-    return f"{sums.bad} of {sums.total} runs failed within {words(window)}"
+    return f"{sums.bad} of {sums.total} runs failed within {humanize(window)}"

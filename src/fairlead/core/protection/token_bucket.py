@@ -14,7 +14,7 @@ MOST = 1e9
 _RATE = re.compile(r"\s*(\d+(?:\.\d+)?)\s*/\s*(\d[\w.]*|[a-z]+)\s*")
 
 
-class Flow(NamedTuple):
+class RateLimit(NamedTuple):
     """How fast a bucket fills, in tokens a second, and how many it holds."""
 
     rate: float
@@ -28,12 +28,12 @@ class Bucket(NamedTuple):
     at: float
 
 
-def flow(rate: float | str, burst: float | None = None) -> Flow:
+def rate_limit(rate: float | str, burst: float | None = None) -> RateLimit:
     """The flow of a rate like "100/s", "600/m" or 2.5 a second; unless said otherwise a second's worth may burst."""
     speed = parse_rate(rate)
     if burst is not None and not 1 <= burst <= MOST:
         raise ConfigError(f"a burst of {burst!r} cannot work: it must be at least 1")
-    return Flow(speed, float(burst) if burst is not None else max(1.0, float(math.ceil(speed))))
+    return RateLimit(speed, float(burst) if burst is not None else max(1.0, float(math.ceil(speed))))
 
 
 def parse_rate(rate: float | str) -> float:
@@ -44,25 +44,25 @@ def parse_rate(rate: float | str) -> float:
     return value
 
 
-def left(bucket: Bucket | None, way: Flow, now: float) -> float:
+def left(bucket: Bucket | None, way: RateLimit, now: float) -> float:
     """The tokens in the bucket now; a clock that went back adds nothing."""
     if bucket is None:
         return way.burst
     return min(way.burst, bucket.tokens + max(0.0, now - bucket.at) * way.rate)
 
 
-def take(bucket: Bucket | None, way: Flow, now: float, count: float) -> Bucket:
+def take(bucket: Bucket | None, way: RateLimit, now: float, count: float) -> Bucket:
     """The bucket after taking; who takes has looked at what is left."""
     at = now if bucket is None else max(now, bucket.at)
     return Bucket(left(bucket, way, now) - count, at)
 
 
-def wait(bucket: Bucket, way: Flow, count: float) -> float:
+def wait(bucket: Bucket, way: RateLimit, count: float) -> float:
     """Seconds from the bucket's instant until it holds so many."""
     return max(0.0, (min(count, way.burst) - bucket.tokens) / way.rate)
 
 
-def full_at(bucket: Bucket, way: Flow) -> float:
+def full_at(bucket: Bucket, way: RateLimit) -> float:
     """When it will be full, and so no different from one that was never used."""
     return bucket.at + wait(bucket, way, way.burst)
 

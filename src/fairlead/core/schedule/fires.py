@@ -31,7 +31,7 @@ TRY_AGAIN = 60.0
 MOST_COUNTED = 1000  # a count of missed fires that is as high as this means "at least"
 
 
-class Due(NamedTuple):
+class DueFires(NamedTuple):
     """Fires to make now, how many were missed before them and when the last of those was."""
 
     fires: tuple[float, ...]
@@ -58,7 +58,7 @@ def postponed(due: DueSchedule) -> FirePlan:
     return FirePlan(schedule.name, schedule.version, (), schedule.handled_until, _whole(due.now) + TRY_AGAIN)
 
 
-def due_fires(table: Timetable, spec: ScheduleSpec, handled_until: float, now: float) -> Due:
+def due_fires(table: Timetable, spec: ScheduleSpec, handled_until: float, now: float) -> DueFires:
     """The fires in (handled_until, now] under the catch-up policy."""
     patience = max(spec.window, ON_TIME) if spec.catch_up is CatchUp.ALL else ON_TIME
     horizon = max(handled_until, now - patience)
@@ -66,8 +66,8 @@ def due_fires(table: Timetable, spec: ScheduleSpec, handled_until: float, now: f
     if not fires and spec.catch_up is CatchUp.LAST:
         last = latest(table, max(handled_until, now - max(spec.window, ON_TIME)), now)
         if last is not None:
-            return Due((last,), *_counted(table, handled_until, last - 1 / MICROSECONDS))
-    return Due(fires, *_counted(table, handled_until, horizon))
+            return DueFires((last,), *_counted(table, handled_until, last - 1 / MICROSECONDS))
+    return DueFires(fires, *_counted(table, handled_until, horizon))
 
 
 def latest(table: Timetable, after: float, until: float) -> float | None:
@@ -148,7 +148,7 @@ def stopped(schedule: Schedule, state: ScheduleState, now: float) -> ScheduleWri
     write = _rewritten(replace(schedule, state=state), schedule.spec, now)
     if schedule.state is not ScheduleState.ACTIVE:
         return write
-    dropped = Due((), *_counted(timetable_of(schedule.spec), schedule.handled_until, now))
+    dropped = DueFires((), *_counted(timetable_of(schedule.spec), schedule.handled_until, now))
     return write._replace(fires=tuple(_missed(dropped)))
 
 
@@ -226,7 +226,7 @@ def _overlaps(policy: Overlap, live: int, waiting: int) -> bool:
     return policy is Overlap.QUEUE_ONE and waiting > 0
 
 
-def _missed(due: Due) -> Iterator[Fire]:
+def _missed(due: DueFires) -> Iterator[Fire]:
     if due.last_missed is not None:
         yield Fire(due.last_missed, FireOutcome.MISSED, due.missed)
 

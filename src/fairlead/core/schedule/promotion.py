@@ -25,7 +25,7 @@ class DueLane(NamedTuple):
     since: float
 
 
-class Due(NamedTuple):
+class DueJobs(NamedTuple):
     """What waits for its time. `overdue` is the age of the longest due job, `next_due` the wait for the next."""
 
     lanes: tuple[DueLane, ...]

@@ -15,8 +15,9 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any, NamedTuple
 
+from fairlead.core.durations import instant
 from fairlead.core.jobs.ids import derived_id
-from fairlead.core.jobs.model import Lane, NewJob, Priority, instant
+from fairlead.core.jobs.model import Lane, NewJob, Priority
 from fairlead.core.jobs.states import State
 from fairlead.core.names import check_name
 from fairlead.core.protection.limits import marks
@@ -255,7 +256,7 @@ class Reply(StrEnum):
 _WORTH_RETRYING = frozenset({408, 409, 425, 429})
 
 
-def judge(status: int) -> Reply:
+def reply_of_status(status: int) -> Reply:
     """What follows from the status of an answer; a redirection is not followed, and refuses like other answers."""
     if 200 <= status < 300:
         return Reply.TAKEN

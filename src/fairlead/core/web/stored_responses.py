@@ -30,7 +30,7 @@ class RepeatedRequest(StrEnum):
     MISUSE = "misuse"  # the key was used for another request
 
 
-def judge(earlier: StoredResponse, digest: str) -> RepeatedRequest:
+def judge_repeat(earlier: StoredResponse, digest: str) -> RepeatedRequest:
     """Decide about a request whose key was used before."""
     if earlier.digest != digest:
         return RepeatedRequest.MISUSE

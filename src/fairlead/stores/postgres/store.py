@@ -9,21 +9,12 @@ import psycopg
 from psycopg.errors import UniqueViolation
 from pydantic_core import to_json
 
-from fairlead.core.jobs.model import (
-    Claim,
-    Enqueued,
-    Held,
-    Lane,
-    Lease,
-    NewJob,
-    Quota,
-    Settlement,
-)
+from fairlead.core.jobs.model import Claim, Enqueued, Held, Lane, Lease, NewJob, Quota, Settlement
 from fairlead.core.jobs.settle import is_followed
 from fairlead.core.jobs.states import FINAL
 from fairlead.errors import StoreRefused, StoreUnavailable
 from fairlead.ports.database import Rows, Run, Script, Settle, Statement
-from fairlead.ports.jobs import BlockingTransaction, DepthBound, Door, JobStore, OpenTransaction
+from fairlead.ports.jobs import AdmissionCheck, BlockingTransaction, DepthBound, JobStore, OpenTransaction
 from fairlead.records import rows
 from fairlead.records.enqueue import enqueue_script, waking
 from fairlead.records.following import follow_script
@@ -140,9 +131,9 @@ class PostgresStore(JobStore):
             raise
         return True
 
-    def enqueue_within(self, connection: Any, jobs: Sequence[NewJob], door: Door | None = None) -> Any:
+    def enqueue_within(self, connection: Any, jobs: Sequence[NewJob], admission: AdmissionCheck | None = None) -> Any:
         """Store the jobs in the caller's own open transaction."""
-        return run_within(connection, "postgresql", query, jobs, door=door)
+        return run_within(connection, "postgresql", query, jobs, admission=admission)
 
     async def claim(self, quotas: Sequence[Quota], lease: Lease) -> list[Claim]:
         """Make the lease's owner the owner of up to the given number of jobs of each lane."""

@@ -8,17 +8,10 @@ from typing import Any, TypeVar
 
 from pydantic_core import from_json
 
-from fairlead.core.jobs.model import (
-    Claim,
-    Enqueued,
-    Lease,
-    NewJob,
-    Quota,
-    Settlement,
-)
+from fairlead.core.jobs.model import Claim, Enqueued, Lease, NewJob, Quota, Settlement
 from fairlead.errors import ConfigError
 from fairlead.ports.database import Rows, Script
-from fairlead.ports.jobs import BlockingTransaction, DepthBound, Door, JobStore, OpenTransaction
+from fairlead.ports.jobs import AdmissionCheck, BlockingTransaction, DepthBound, JobStore, OpenTransaction
 from fairlead.records import rows
 from fairlead.records.lanes import KnownLanes, distinct_lanes
 from fairlead.stores.sqlite import verbs
@@ -94,11 +87,11 @@ class SqliteStore(JobStore):
             self._wakeups.wake(set(wake))
         return answers
 
-    def enqueue_within(self, connection: Any, jobs: Sequence[NewJob], door: Door | None = None) -> Any:
+    def enqueue_within(self, connection: Any, jobs: Sequence[NewJob], admission: AdmissionCheck | None = None) -> Any:
         """Store the jobs in the caller's own open transaction."""
         if self._address.in_memory:
             raise ConfigError("a database in memory has no other connection; use a file to enqueue within one's own")
-        return run_within(connection, "sqlite", query, jobs, self._clock(), self._address.path, door)
+        return run_within(connection, "sqlite", query, jobs, self._clock(), self._address.path, admission)
 
     async def claim(self, quotas: Sequence[Quota], lease: Lease) -> list[Claim]:
         """Make the lease's owner the owner of up to the given number of jobs of each lane."""

@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 from fairlead.core.protection.controls import Controls
 from fairlead.records.store import Store
-from fairlead.worker.periodic import Periodic
+from fairlead.runtime.periodic import Periodic
 
 EVERY = 15.0  # seconds; whoever changes something gives a hint, which may get lost
 

@@ -7,7 +7,7 @@ from fairlead.errors import StoreError
 from fairlead.telemetry.events import StoreAway, StoreBack, Telemetry
 
 
-class Trouble:
+class Outage:
     """Pauses between tries while the store is away, and says so once."""
 
     def __init__(self, telemetry: Telemetry, service: str) -> None:

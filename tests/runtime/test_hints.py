@@ -5,9 +5,9 @@ from collections.abc import Collection
 
 import pytest
 
-from fairlead.client import wakeups
-from fairlead.client.wakeups import Waker
 from fairlead.errors import StoreUnavailable
+from fairlead.runtime import hints as wakeups
+from fairlead.runtime.hints import HintSender
 from tests.support.clock import Clock
 from tests.support.doubles import store_of
 
@@ -37,8 +37,8 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     return clock
 
 
-def waker_on(store: Hints) -> Waker:
-    return Waker(store_of(jobs=store))
+def waker_on(store: Hints) -> HintSender:
+    return HintSender(store_of(jobs=store))
 
 
 @pytest.mark.parametrize(

@@ -13,15 +13,15 @@ from fairlead.core.jobs.model import ActiveLane, Claim, Lane
 from fairlead.core.protection.breaker import (
     BREAKER,
     Breaker,
+    BreakerState,
     Phase,
-    Tripped,
+    breaker_state,
     give_back,
     heard,
     is_over,
     is_shut,
     opened,
     permit,
-    tripped,
     why_open,
     why_open_for_all,
 )
@@ -30,6 +30,8 @@ from fairlead.core.protection.run_counts import MOST_TENANTS, Counted, base_of, 
 from fairlead.handlers.spec import Registry
 from fairlead.ports.jobs import CONTROLS_HINT
 from fairlead.records.store import Store
+from fairlead.runtime.controls import ControlView
+from fairlead.runtime.run_counts import RunCounts
 from fairlead.telemetry.events import (
     BreakerClosed,
     BreakerHalfOpen,
@@ -38,8 +40,6 @@ from fairlead.telemetry.events import (
     Event,
     Telemetry,
 )
-from fairlead.worker.controls import ControlView
-from fairlead.worker.run_counts import RunCounts
 
 TRIES = 5
 LONGEST_TRIPPING = 1.0  # seconds that a breaker which seems about to open keeps jobs back
@@ -78,14 +78,14 @@ class Breakers:
         self.permitted: dict[tuple[str, int], tuple[Mark, ...]] = {}
         self._verdicts: dict[Mark, Verdict] = {}
 
-    def get(self, name: str) -> Tripped | None:
+    def get(self, name: str) -> BreakerState | None:
         """The breaker, unless it is closed."""
-        return tripped(self._view.known.get(BREAKER, name))
+        return breaker_state(self._view.known.get(BREAKER, name))
 
     def is_letting_through(self) -> bool:
         """Whether some breaker allows more starts now than it has permitted."""
         now = self._view.now
-        found = [tripped(control) for control in self._view.known.of(BREAKER).values()]
+        found = [breaker_state(control) for control in self._view.known.of(BREAKER).values()]
         return any(permit(item, 1, now)[0] for item in found if item is not None and not is_shut(item, now))
 
     async def consider(self, name: str, policy: Breaker, counted: Counted, settled: float = 0.0) -> None:
@@ -104,14 +104,14 @@ class Breakers:
                 room -= 1
                 await self._apply([Change(BREAKER, tenant, opened(policy, why, counted.now).value(), ABSENT)])
 
-    async def _open_for_all(self, name: str, item: Tripped) -> None:
+    async def _open_for_all(self, name: str, item: BreakerState) -> None:
         """Open a closed breaker, if nobody else was first, in place of those of single tenants."""
         if self.get(name) is None:
             by_itself = [one for one, other in self._tenants_of(name).items() if other.by is None]
             opening = Change(BREAKER, name, item.value(), ABSENT)
             await self._apply([opening, *(self._change(one, None) for one in by_itself)])
 
-    def _tenants_of(self, name: str) -> dict[str, Tripped]:
+    def _tenants_of(self, name: str) -> dict[str, BreakerState]:
         """The breakers of single tenants that are not closed."""
         return {one: item for one, item in self._known().items() if tenant_of(one) and base_of(one) == name}
 
@@ -166,7 +166,7 @@ class Breakers:
     async def _tell(self, mark: Mark, verdict: Verdict) -> None:
         """The phase may have passed, and then it does not count; another may be first, and then it is told again."""
 
-        def after(item: Tripped) -> Tripped:
+        def after(item: BreakerState) -> BreakerState:
             known = heard(item, verdict.good, verdict.bad, self._view.now)
             return give_back(known, verdict.unused) if known.number == item.number else known
 
@@ -193,11 +193,11 @@ class Breakers:
         await self._view.refresh()
         return made
 
-    def _known(self) -> dict[str, Tripped]:
-        found = {name: tripped(control) for name, control in self._view.known.of(BREAKER).items()}
+    def _known(self) -> dict[str, BreakerState]:
+        found = {name: breaker_state(control) for name, control in self._view.known.of(BREAKER).items()}
         return {name: item for name, item in found.items() if item is not None}
 
-    def _change(self, name: str, item: Tripped | None) -> Change:
+    def _change(self, name: str, item: BreakerState | None) -> Change:
         control = self._view.known.get(BREAKER, name)
         return Change(BREAKER, name, None if item is None else item.value(), control.version if control else ABSENT)
 
@@ -273,7 +273,7 @@ class TrippingBreakers:
         return len(self._since)
 
 
-def _mark(name: str, item: Tripped) -> Mark:
+def _mark(name: str, item: BreakerState) -> Mark:
     return Mark(name, item.number, item.since)
 
 
@@ -288,9 +288,9 @@ def _sum(one: Verdict, other: Verdict, operation: Callable[[int, int], int]) -> 
     return Verdict(*map(operation, one, other))
 
 
-def _event(control: Control, before: Tripped | None) -> Event | None:
+def _event(control: Control, before: BreakerState | None) -> Event | None:
     """What has happened to a breaker, if it is in another phase now."""
-    after = tripped(control)
+    after = breaker_state(control)
     if after is None:
         return BreakerClosed(control.name)
     if before is not None and _mark(control.name, before) == _mark(control.name, after):

@@ -19,7 +19,7 @@ THRIFT = 10  # times what a hint took, the next one waits
 GROWTH = 1.5  # times a pause, the next one may last: a hint that took long once is no reason
 
 
-class Waker:
+class HintSender:
     """Sends hints in the background, so that no caller waits for them; a hint that fails is only a slower start."""
 
     def __init__(self, store: Store) -> None:
