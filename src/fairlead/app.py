@@ -7,7 +7,7 @@ import re
 import sys
 import threading
 import time
-from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Concatenate, ParamSpec, Self, TypeVar, Unpack, overload
@@ -70,6 +70,7 @@ class App:
         breaker: Breaker | None = None,
         quarantine: Quarantine | None = None,
         retry_budget: RetryBudget | None = None,
+        include: Sequence[str] = (),
         **settings: Any,
     ) -> None:
         """`name` tells this app's declared schedules from those of others in the database: the module, if not given.
@@ -77,11 +78,13 @@ class App:
         `database_url` is sqlite:///file.db, sqlite:///:memory: or postgresql://…; without it the settings decide
         (fairlead.toml, FAIRLEAD_DATABASE_URL). Other settings can be given by name; see fairlead.config.Settings.
         `clock` is the time of a SQLite store: tests may hand over a fairlead.testing.ManualClock. `breaker` and
-        `quarantine` are for types and dependencies without their own, `retry_budget` for each tenant."""
+        `quarantine` are for types and dependencies without their own, `retry_budget` for each tenant. `include` names
+        modules with handlers, such as "shop.jobs", which the command line imports when it loads the app."""
         self.settings = load_settings(database_url=database_url, **settings)
         check_url(self.settings.database_url)
         own_name = check_name("app", name or _module(sys._getframe(1).f_globals))
         self.registry = Registry(own_name, breaker, quarantine, retry_budget)
+        self.include = tuple(include)
         self.schedules = Schedules(self)
         self.telemetry = Telemetry()
         self.clock = clock
@@ -249,7 +252,7 @@ class App:
         tenant: str | None = None,
         pool: str | None = None,
         priority: Priority | None = None,
-        key: str | None = None,
+        idempotency_key: str | None = None,
         key_contains: str | None = None,
         limit: int = 100,
         cursor: str | None = None,
@@ -258,7 +261,7 @@ class App:
 
         A search with `key_contains` looks at a bounded number of jobs, so its page may be short and have a cursor.
         """
-        wanted = JobFilter(states, type, tenant, pool, priority, key)
+        wanted = JobFilter(states, type, tenant, pool, priority, idempotency_key)
         page = await (await self.client()).list_jobs(wanted, limit, cursor, key_contains)
         return replace(page, jobs=tuple(map(with_result, page.jobs)))
 
@@ -280,12 +283,12 @@ class App:
         tenant: str | None = None,
         pool: str | None = None,
         priority: Priority | None = None,
-        key: str | None = None,
+        idempotency_key: str | None = None,
         grace: Duration = GRACE,
         actor: str | None = None,
     ) -> CancelCounts:
         """Cancel all live jobs that fit, in batches; says how many, and of how many the worker was asked."""
-        wanted = JobFilter(states, type, tenant, pool, priority, key)
+        wanted = JobFilter(states, type, tenant, pool, priority, idempotency_key)
         if wanted == JobFilter():
             raise ConfigError("say which jobs to cancel: a type, a tenant, a pool ...; states=tuple(State) means all")
         operator = Operator(actor or whoami(), reason)

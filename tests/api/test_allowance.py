@@ -12,9 +12,9 @@ from fairlead.core.protection.token_bucket import RateLimit
 from fairlead.core.web.api_keys import make_text
 from fairlead.operate.api_keys import create_key
 from fairlead.operate.audit import Operator
-from fairlead.operate.backpressure import set_depth, set_rate
 from fairlead.operate.request_rates import Meter, Reading
 from tests.api.conftest import MEMORY, Api, open_api
+from tests.support.settings import set_depth, set_rate
 
 POLICY = re.compile(r'"(\w+)";q=(\d+)(?:;w=(\d+))?')
 FIELD = re.compile(r'"(\w+)";r=(\d+);t=(\d+)')

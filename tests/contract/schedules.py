@@ -2,9 +2,8 @@
 
 from typing import Any
 
-from fairlead.core.jobs.job_records import JobFilter, JobRecord
-
 from fairlead.core.insight.audit import AuditNote
+from fairlead.core.jobs.job_records import JobFilter, JobRecord
 from fairlead.core.schedule.fires import created
 from fairlead.core.schedule.schedules import FireRecord, Schedule, ScheduleSpec
 from fairlead.records.store import Store

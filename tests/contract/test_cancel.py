@@ -1,10 +1,10 @@
 """Cancelling: what waits is settled, what runs is asked, and a wish is never overlooked nor outlives its run."""
 
 import pytest
-from fairlead.core.jobs.job_records import JobFilter
 
 from fairlead.core.insight.audit import AuditNote
 from fairlead.core.jobs.cancel import Cancelled, CancelWrite, cancel_error, cancel_write
+from fairlead.core.jobs.job_records import JobFilter
 from fairlead.core.jobs.model import CancelRequest, Claim, Ending, Held, Lease, Priority
 from fairlead.core.jobs.settle import settle_as_cancelled
 from fairlead.core.jobs.states import State

@@ -5,11 +5,11 @@ import json
 from dataclasses import replace
 
 import pytest
-from fairlead.core.jobs.job_records import JobFilter, JobRecord
 
 from fairlead.core.insight.audit import AuditNote
 from fairlead.core.jobs.dead_letters import DeadHold, Refusal, cancel_dead, edit_dead, revive
 from fairlead.core.jobs.failure import FailureClass
+from fairlead.core.jobs.job_records import JobFilter, JobRecord
 from fairlead.core.jobs.model import Ending, ErrorInfo, NewJob, Priority, Scope
 from fairlead.core.jobs.states import State
 from fairlead.records.store import Store

@@ -5,10 +5,10 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from fairlead.core.jobs.job_records import JobFilter
 
 from fairlead.core.insight.audit import AuditNote
 from fairlead.core.jobs.dead_letters import revive
+from fairlead.core.jobs.job_records import JobFilter
 from fairlead.core.jobs.model import Claim
 from fairlead.core.jobs.states import State
 from fairlead.records.store import Store

@@ -2,10 +2,9 @@
 
 import time
 
-from fairlead.core.jobs.job_records import JobRecord
-
 from fairlead.core.insight.audit import AuditNote
 from fairlead.core.jobs.changes import change_waiting, make_ready
+from fairlead.core.jobs.job_records import JobRecord
 from fairlead.core.jobs.model import Priority
 from fairlead.core.jobs.states import State
 from fairlead.records.store import Store

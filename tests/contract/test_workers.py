@@ -4,8 +4,8 @@ import asyncio
 from uuid import uuid4
 
 import pytest
-from fairlead.core.jobs.job_records import JobType
 
+from fairlead.core.jobs.job_records import JobType
 from fairlead.core.jobs.model import NewJob
 from fairlead.core.jobs.states import State
 from fairlead.errors import LeaseLost

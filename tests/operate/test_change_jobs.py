@@ -4,8 +4,8 @@ import json
 from collections.abc import AsyncIterator
 
 import pytest
-from fairlead.core.jobs.job_records import JobFilter
 
+from fairlead.core.jobs.job_records import JobFilter
 from fairlead.core.jobs.model import Priority
 from fairlead.core.jobs.states import State
 from fairlead.errors import ConfigError

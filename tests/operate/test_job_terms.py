@@ -4,9 +4,9 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from fairlead.core.jobs.job_records import JobType
 
 from fairlead import Retry
+from fairlead.core.jobs.job_records import JobType
 from fairlead.core.jobs.pools import Pools
 from fairlead.core.protection.controls import Control, Controls
 from fairlead.handlers.spec import declare

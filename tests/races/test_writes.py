@@ -7,11 +7,11 @@ from random import Random
 
 import psycopg
 import pytest
-from fairlead.core.jobs.job_records import JobFilter
 
 from fairlead import wiring
 from fairlead.core.insight.audit import AuditNote
 from fairlead.core.jobs.cancel import CancelWrite
+from fairlead.core.jobs.job_records import JobFilter
 from fairlead.core.jobs.model import CancelRequest, Claim, Ending, Enqueued, Held, Scope
 from fairlead.core.jobs.settle import settle_as_cancelled
 from fairlead.core.jobs.states import PENDING, State

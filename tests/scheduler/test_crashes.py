@@ -4,9 +4,9 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
-from fairlead.core.jobs.job_records import JobType
 
 import fairlead
+from fairlead.core.jobs.job_records import JobType
 from fairlead.core.jobs.model import Lane
 from fairlead.core.jobs.states import State
 from fairlead.core.protection.breaker import Breaker

@@ -9,10 +9,9 @@ import time
 from collections import Counter
 from random import Random
 
-from fairlead.core.jobs.job_records import JobFilter
-
 from fairlead import wiring
 from fairlead.core.insight.audit import AuditNote
+from fairlead.core.jobs.job_records import JobFilter
 from fairlead.core.jobs.model import Lane, Priority
 from fairlead.core.schedule.fires import created
 from fairlead.core.schedule.schedules import CatchUp, Schedule, ScheduleSpec

@@ -6,9 +6,9 @@ from collections.abc import AsyncIterator, Sequence
 from typing import Any
 
 import pytest
-from fairlead.core.jobs.job_records import JobRecord
 
 import fairlead
+from fairlead.core.jobs.job_records import JobRecord
 from fairlead.core.jobs.model import Claim, Lane, Lease, Priority
 from fairlead.core.jobs.progress import ProgressReport, RunReport
 from fairlead.core.jobs.states import State

@@ -4,14 +4,19 @@ The buckets are those of this process: several servers allow several times as mu
 fields of draft-ietf-httpapi-ratelimit-headers.
 """
 
+import time
+from collections.abc import Callable
 from math import ceil
 
-from fairlead.api.problems import Problem
+from fairlead.api.problems import Problem, problem_of
 from fairlead.core.protection.token_bucket import RateLimit
 from fairlead.core.web.api_keys import ApiKey
+from fairlead.errors import FairleadError
 from fairlead.operate.request_rates import Meter, Reading
 
 BURST_SECONDS = 2.0
+REFUSED_RATE = 2_000.0  # refused jobs a second that are worth reading
+LONGEST_REFUSAL = 5.0
 MOST_POLICIES = 1_000
 FAILURES = RateLimit(rate=5.0, burst=200.0)
 
@@ -21,12 +26,14 @@ HeaderList = list[tuple[bytes, bytes]]
 class Allowance:
     """The buckets of one server process."""
 
-    def __init__(self, rate: float) -> None:
+    def __init__(self, rate: float, clock: Callable[[], float] = time.monotonic) -> None:
         """`rate` is that of keys that have none of their own."""
         self._usual = rate
         self._keys = Meter()
         self._failures = Meter()
         self._policies: dict[float, tuple[RateLimit, bytes]] = {}
+        self._unwanted: dict[str, tuple[float, FairleadError]] = {}
+        self._clock = clock
 
     def spend(self, key: ApiKey, headers: HeaderList) -> None:
         """Count a request of this key, and tell what is left; a Problem if it is too many."""
@@ -46,6 +53,25 @@ class Allowance:
                 f"this key may send {way.rate:g} requests a second, {way.burst:g} at once; try again later",
                 {"Retry-After": str(max(1, ceil(reading.again_in)))},
             )
+
+    def refused(self, key: ApiKey, error: FairleadError, jobs: int) -> None:
+        """Jobs of this key were refused: for a time that grows with them, its submissions are refused unread.
+
+        A key that is not bound to a tenant submits for others too, who are wanted perhaps; it is read every time.
+        """
+        if key.tenant is None:
+            return
+        now = self._clock()
+        until = max(now, self._unwanted.get(key.id, (now, error))[0]) + jobs / REFUSED_RATE
+        if len(self._unwanted) >= MOST_POLICIES:
+            self._unwanted = {name: item for name, item in self._unwanted.items() if item[0] > now}
+        self._unwanted[key.id] = (min(until, now + LONGEST_REFUSAL), error)
+
+    def require_wanted(self, key: ApiKey) -> None:
+        """Refuse a submission of a key whose jobs were refused a moment ago."""
+        until, error = self._unwanted.get(key.id, (0.0, None))
+        if error is not None and until > self._clock():
+            raise problem_of(error)
 
     def count_failure(self, address: str) -> None:
         """An address has sent a key that is none; a Problem if that happens too often."""

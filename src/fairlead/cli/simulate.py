@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.text import Text
 
-from fairlead.cli.loading import Json
-from fairlead.cli.output import cell, show, show_json, table
+from fairlead.cli.options import Json
+from fairlead.cli.output import cell, show, show_document, table
 from fairlead.core.durations import humanize
 
 if TYPE_CHECKING:
@@ -21,6 +21,10 @@ Tenants = Annotated[int, typer.Option(min=0, max=200_000, help="How many tenants
 Seed = Annotated[int | None, typer.Option(help="Another seed than the scenario's.")]
 
 
+app = typer.Typer()
+
+
+@app.command()
 def simulate(
     scenario: ScenarioFile, picture: Picture = None, tenants: Tenants = 20, seed: Seed = None, as_json: Json = False
 ) -> None:
@@ -34,7 +38,7 @@ def simulate(
     if picture is not None:
         picture.write_text(draw(findings), encoding="utf-8")
     if as_json:
-        show_json(findings.document(tenants))
+        show_document(findings.document(tenants))
     else:
         _print(findings, tenants)
 

@@ -30,6 +30,7 @@ from fairlead.core.protection.backpressure import (
     KINDS,
     SHED,
     TENANT,
+    USUAL_DEPTH,
     Action,
     Policy,
     is_unwanted,
@@ -51,6 +52,7 @@ AHEAD = 0.1  # seconds' worth of tokens that are taken at a time
 LONGEST = 60.0  # a sample that is older says nothing: nobody takes any
 MOST_TENANTS = 10_000
 PART = 16  # this part of what the store has found free is submitted before it counts again
+LARGE_PART = 2  # the same for a bound that only guards the disk: counting takes long, and need not be exact
 UNCOUNTED = 100  # jobs of a tenant at most that a program submits before the store counts for the first time
 FULL_FOR = 0.25  # seconds for which a tenant that was found full is taken to be full
 
@@ -78,7 +80,7 @@ class Room:
         """The store has counted; TenantQueueFull where so many more do not fit."""
         free = self.most - waiting - count
         self._counted = waiting
-        self._left = max(free, 0) // PART
+        self._left = max(free, 0) // (PART if self.most < USUAL_DEPTH else LARGE_PART)
         if free < 0:
             self._full_until = time.monotonic() + FULL_FOR
             raise refuse_by_depth(self.tenant, self.most, waiting, count)

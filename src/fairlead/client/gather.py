@@ -54,6 +54,8 @@ class Gatherer:
 
     async def submit(self, jobs: Sequence[NewJob], bounds: Bounds = ()) -> list[Enqueued]:
         """Store the jobs, together with what others submit; returns when they are durable."""
+        if any(job.unique for job in jobs):  # whose key somebody may hold for a while: nobody else waits for that
+            return await self.send(jobs, bounds)
         if not self._sending:
             return await self._submit_alone(jobs, bounds)
         future: asyncio.Future[list[Enqueued]] = asyncio.get_running_loop().create_future()

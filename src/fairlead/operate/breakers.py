@@ -2,13 +2,13 @@
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from fairlead.core.durations import instant
 from fairlead.core.jobs.job_records import JobType
 from fairlead.core.names import check_name
-from fairlead.core.protection.breaker import BREAKER, Breaker, BreakerState, breaker_state, opened_by_hand
-from fairlead.core.protection.controls import Change, Controls
+from fairlead.core.protection.breaker import BREAKER, BreakerState, breaker_state
+from fairlead.core.protection.controls import Controls
 from fairlead.core.protection.run_counts import (
     DEPENDENCY,
     TYPE,
@@ -20,10 +20,7 @@ from fairlead.core.protection.run_counts import (
     subject,
     tenant_of,
 )
-from fairlead.core.stored import restored
 from fairlead.errors import NotSet
-from fairlead.operate.audit import Operator
-from fairlead.ports.jobs import CONTROLS_HINT
 from fairlead.records.store import Store
 
 CLOSED = "closed"
@@ -65,23 +62,6 @@ async def breaker(store: Store, name: str) -> BreakerStatus:
     return view.status(full)
 
 
-async def open_breaker(store: Store, name: str, operator: Operator) -> BreakerStatus:
-    """Let nothing through it start until somebody closes it; what runs goes on, and what waits keeps waiting."""
-    full = (await breaker(store, name)).name
-    policy, now = await _policy(store, full), (await store.controls.read()).now
-    opened = opened_by_hand(policy, operator.actor, operator.reason or f"opened by {operator.actor}", now)
-    await _set(store, full, opened.value(), operator, "open breaker")
-    return await breaker(store, full)
-
-
-async def close_breaker(store: Store, name: str, operator: Operator) -> BreakerStatus:
-    """Let everything through it start at once, and count from nothing."""
-    full = (await breaker(store, name)).name
-    await _set(store, full, None, operator, "close breaker")
-    await store.run_counts.forget([full])
-    return await breaker(store, full)
-
-
 def full_name(name: str) -> str:
     """The name with its scope; without one it is that of a dependency. `~TENANT` at its end names a tenant's own."""
     base, tenant = base_of(name), tenant_of(name)
@@ -90,16 +70,6 @@ def full_name(name: str) -> str:
         scope, own = DEPENDENCY, base
     full = subject(scope, check_name(scope, own))
     return of_tenant(full, check_name("tenant", tenant)) if tenant else full
-
-
-async def _set(store: Store, name: str, value: dict[str, Any] | None, operator: Operator, action: str) -> None:
-    await store.controls.change([Change(BREAKER, name, value)], operator.note(action, name))
-    await store.jobs.wake([CONTROLS_HINT])
-
-
-async def _policy(store: Store, name: str) -> Breaker:
-    settings = {subject(TYPE, item.name): item.settings for item in await store.types.all()}
-    return restored(Breaker, settings.get(base_of(name), {}).get("breaker", {}))
 
 
 class _View(NamedTuple):

@@ -105,7 +105,7 @@ def live(wanted: JobFilter) -> JobFilter:
     if wanted.states and not states:
         named = ", ".join(wanted.states)
         raise ConfigError(
-            f"jobs that are {named} have ended; only live ones can be cancelled, dead ones by `dlq cancel`"
+            f"jobs that are {named} have ended; only live ones can be cancelled, dead ones with --state dead"
         )
     return replace(wanted, states=states)
 

@@ -53,7 +53,15 @@ async def retry_job(store: Store, job_id: str, operator: Operator) -> JobRecord:
     if job.state is State.DEAD:
         await replay_one(store, job_id, operator)
         return await _read(store, job_id)
-    return await _apply(store, job, make_ready(job), operator.note("retry", job_id))
+    return await run_job_now(store, job_id, operator)
+
+
+async def run_job_now(store: Store, job_id: str, operator: Operator) -> JobRecord:
+    """Let a job run now that waits for a retry or for its time; returns it as it is then."""
+    job = await _read(store, job_id)
+    if job.state is State.DEAD:
+        raise IllegalMove(f"job {job_id} is dead; to run it again, replay it")
+    return await _apply(store, job, make_ready(job), operator.note("run now", job_id))
 
 
 async def _apply(store: Store, job: JobRecord, change: WaitingChange, note: AuditNote) -> JobRecord:

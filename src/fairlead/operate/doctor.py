@@ -170,7 +170,7 @@ def check_bounds(found: Bounds) -> Finding:
         Level.OK,
         "bounds",
         f"nothing bounds how many jobs of a tenant may wait{some}",
-        "in production set a bound: `fairlead backpressure depth tenant '*' --waiting 1000000`",
+        "in production set a bound: `fairlead settings set depth 'tenant:*' waiting=1000000`",
     )
 
 

@@ -4,7 +4,7 @@ import asyncio
 import contextlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 from fairlead.core.insight.diagnosis import (
@@ -12,7 +12,6 @@ from fairlead.core.insight.diagnosis import (
     LATELY,
     PAUSES,
     WINDOW,
-    Alert,
     ClosedGate,
     Health,
     PoolSnapshot,
@@ -28,16 +27,17 @@ from fairlead.handlers.registered import pools_of
 from fairlead.operate.breakers import CLOSED, BreakerStatus, breakers
 from fairlead.operate.pauses import paused
 from fairlead.operate.quarantine import Quarantined, quarantined
-from fairlead.operate.wait_times import WaitView, waits, waits_document
+from fairlead.operate.wait_times import WaitView, waits
 from fairlead.records.store import Store
 from fairlead.scheduler.leader import ROLE
 
 HISTORY = 3600.0
-LETS_START = {
-    "open": "nothing starts until its breaker tries again",
-    "half_open": "only a few jobs start, as probes",
-    "ramping": "its probes succeeded, and more and more jobs start",
+PHASES = {
+    "open": "is open, and nothing of it starts",
+    "half_open": "lets a few probes through",
+    "ramping": "lets more and more through again",
 }
+MOST_POOLS = 200
 NEWEST = 60.0  # seconds after which a sample says nothing about now
 
 
@@ -130,41 +130,14 @@ def _breaker(item: BreakerStatus) -> str:
     tenant = tenant_of(item.name)
     who = f" for tenant {tenant}" if tenant else ""
     if item.by is not None:
-        return f"the breaker of {scope} {name}{who} was opened by {item.by}: {item.why}"
-    broken = f"dependency {name} is broken{who}" if scope == DEPENDENCY else f"type {name} fails{who}"
-    return f"{broken} ({item.why}): {LETS_START[item.phase]}"
+        return f"the breaker of {scope} {name}{who} is {item.phase} by hand: {item.why}"
+    subject = f"the dependency {name}" if scope == DEPENDENCY else f"type {name}"
+    return f"{subject} failed{who} ({item.why}): its breaker {PHASES.get(item.phase, f'is {item.phase}')}"
 
 
 async def history(store: Store, back: float = HISTORY) -> list[dict[str, Any]]:
     """Samples of the last seconds, oldest first."""
     return [{"at": at, **json.loads(value)} for at, value in await store.samples.read(back)]
-
-
-def status_document(found: SystemStatus) -> dict[str, Any]:
-    """The status in JSON."""
-    return {
-        "health": health_document(found.health),
-        "pools": [asdict(pool) for pool in found.pools],
-        "sample": found.sample,
-        "waits": waits_document(found.waits),
-    }
-
-
-def health_document(found: Health) -> dict[str, Any]:
-    """The verdict in JSON."""
-    document = {**asdict(found), "topics": [topic._asdict() for topic in found.topics]}
-    return {**document, "alerts": [alert_document(alert) for alert in found.alerts]}
-
-
-def alert_document(alert: Alert) -> dict[str, Any]:
-    """An alert in JSON."""
-    return {
-        "level": alert.level,
-        "code": alert.code,
-        "about": alert.about or None,
-        "sentence": alert.sentence,
-        "hint": alert.hint,
-    }
 
 
 def _pool_look(stats: PoolStats, pool: Pool) -> PoolSnapshot:
@@ -174,8 +147,19 @@ def _pool_look(stats: PoolStats, pool: Pool) -> PoolSnapshot:
     )
 
 
+def _shown(pools: set[str], counts: Mapping[tuple[str, str], int], live: Sequence[WorkerRecord]) -> list[str]:
+    """At most MOST_POOLS pools, by name; a submission may name any pool."""
+    if len(pools) <= MOST_POOLS:
+        return sorted(pools)
+    served = {pool for worker in live for pool in worker.info.pools}
+    jobs: dict[str, int] = {}
+    for (pool, _), count in counts.items():
+        jobs[pool] = jobs.get(pool, 0) + count
+    return sorted(sorted(pools, key=lambda pool: (pool not in served, -jobs.get(pool, 0), pool))[:MOST_POOLS])
+
+
 async def pool_stats(store: Store) -> list[PoolStats]:
-    """Every pool that has jobs or workers, by name."""
+    """The pools that have jobs or workers, by name; of very many, those with workers and with the most jobs."""
     counts = await store.reader.count_jobs()
     now = (await store.controls.read()).now
     since: dict[str, float] = {}
@@ -184,7 +168,7 @@ async def pool_stats(store: Store) -> list[PoolStats]:
     live = [worker for worker in await store.workers.all() if worker.live]
     pools = {pool for pool, _ in counts} | {pool for worker in live for pool in worker.info.pools}
     found = []
-    for pool in sorted(pools):
+    for pool in _shown(pools, counts, live):
         serving = [worker for worker in live if pool in worker.info.pools]
         found.append(
             PoolStats(
@@ -210,7 +194,7 @@ class StatusFeed:
         self._viewers = 0
         self._task: asyncio.Task[None] | None = None
         self._looked = asyncio.Condition()
-        self.newest: dict[str, Any] | None = None
+        self.newest: SystemStatus | None = None
         self._closed = asyncio.Event()
 
     @property
@@ -229,11 +213,11 @@ class StatusFeed:
         finally:
             self._viewers -= 1
 
-    async def next(self) -> dict[str, Any]:
-        """The next look."""
+    async def next(self) -> SystemStatus | None:
+        """The next look; None where there is none any more."""
         async with self._looked:
             await self._looked.wait()
-            return self.newest or {}
+            return self.newest
 
     def close(self) -> None:
         """Let all viewers go."""
@@ -243,7 +227,7 @@ class StatusFeed:
         try:
             while self._viewers and not self.is_closed:
                 with contextlib.suppress(StoreError):
-                    self.newest = status_document(await system_status(self._store))
+                    self.newest = await system_status(self._store)
                 await self._tell()
                 with contextlib.suppress(TimeoutError):
                     async with asyncio.timeout(INTERVAL):

@@ -1,4 +1,4 @@
-"""The clock since boot: it never jumps, goes on while the machine sleeps, and is the same in all processes of a host."""
+"""The clock since boot: it never jumps and goes on while the machine sleeps; all processes of a host share it."""
 
 import time
 

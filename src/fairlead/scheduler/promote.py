@@ -8,7 +8,8 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 
 from fairlead.core.jobs.model import Quota
-from fairlead.core.schedule.promotion import Bucket, DueJobs, DueLane, share_out, spend, tokens
+from fairlead.core.protection.token_bucket import Bucket
+from fairlead.core.schedule.promotion import DueJobs, DueLane, share_out, spend, tokens
 from fairlead.records.store import Store
 from fairlead.telemetry.events import PromoterBehind, PromoterCaughtUp, Telemetry
 

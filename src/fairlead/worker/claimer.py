@@ -168,7 +168,8 @@ class Claimer:
         """Claim what breakers permit, from the first group of lanes that has something; each is tried once a look."""
         while self._view.behind_breakers:
             names = self._breakers_of(self._view.behind_breakers[0].lane)
-            group, others = [], []
+            group: list[ActiveLane] = []
+            others: list[ActiveLane] = []
             for active in self._view.behind_breakers:
                 (group if self._breakers_of(active.lane) == names else others).append(active)
             self._view.behind_breakers = others

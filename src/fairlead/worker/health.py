@@ -58,7 +58,7 @@ FAILURES = (Ending.FAILED, Ending.TIMED_OUT)
 EXCUSED = RetryAdjustment(excused=True)
 QUARANTINED = RetryAdjustment(denied_by=RetryDenial.QUARANTINE, why="its type is in quarantine")
 DECIDED = Sums(counted_for=SETTLED)  # an open breaker is counted no longer
-ADVICE = "find the cause in `fairlead dlq groups`, mend it, then run `fairlead quarantine release {}`"
+ADVICE = "find the cause in `fairlead jobs groups`, mend it, then run `fairlead settings remove quarantine {}`"
 
 
 class Health:

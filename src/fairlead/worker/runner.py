@@ -11,6 +11,7 @@ from fairlead.core.jobs.failure import FailureClass
 from fairlead.core.jobs.model import CancelRequest, Claim, Ending, ErrorInfo, Outcome
 from fairlead.handlers.context import Context
 from fairlead.handlers.spec import HandlerSpec
+from fairlead.telemetry.events import current_claim
 from fairlead.worker.failures import outcome_of
 from fairlead.worker.threads import HandlerThreads, ThreadCall
 from fairlead.worker.tools import RunTools, dump_result
@@ -85,6 +86,7 @@ class Runner:
         claim, spec = run.claim, run.spec
         if claim.time_left is not None and claim.time_left < 0:
             return Outcome(Ending.EXPIRED, error=expiry_error(-claim.time_left))
+        current_claim.set(claim)
         context = Context(claim, run, self._tools) if spec.arguments.takes_context else None
         try:
             arguments = spec.load(claim.payload, claim.lane.version)

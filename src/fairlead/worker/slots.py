@@ -28,7 +28,15 @@ from fairlead.core.protection.controls import Controls
 from fairlead.handlers.options import overridden
 from fairlead.handlers.spec import HandlerSpec, Registry
 from fairlead.runtime.controls import ControlView
-from fairlead.telemetry.events import CancelAsked, JobEnded, JobStarted, LateExecution, Telemetry, ThreadLost
+from fairlead.telemetry.events import (
+    CancelAsked,
+    JobEnded,
+    JobStarted,
+    LateExecution,
+    Telemetry,
+    ThreadLost,
+    tell_failure,
+)
 from fairlead.worker.forks import ForkGuard
 from fairlead.worker.health import Health
 from fairlead.worker.pace import Pace
@@ -289,6 +297,8 @@ class Slots:
         settlement = outcome.stored or settle(claim, outcome, policies, self._random, adjustment)
         if adjustment is not None:
             self._health.decided(claim, adjustment, settlement)
+        if settlement.error is not None:
+            tell_failure(self._telemetry, claim, settlement)
         if self._telemetry:
             self._tell_end(claim, settlement, ran)
         return settlement

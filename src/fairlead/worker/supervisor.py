@@ -145,6 +145,10 @@ class Supervisor:
         registered = any(child is not None and child.clock is not None for child in self._children)
         return None if registered else "no worker process is registered"
 
+    def worker_ids(self) -> set[str]:
+        """The workers that its processes have registered."""
+        return {child.clock.worker_id for child in self._children if child is not None and child.clock is not None}
+
     async def run(self) -> int:
         """Work until stopped; returns the exit code."""
         self._keeper.start()

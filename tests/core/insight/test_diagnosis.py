@@ -2,6 +2,7 @@
 
 from fairlead.core.insight.diagnosis import (
     GUARDS,
+    MOST_ALIKE,
     MOST_TOPICS,
     PAUSES,
     WORKERS,
@@ -117,3 +118,14 @@ def test_growing_dead_letters_are_told() -> None:
     found = diagnose(SystemSnapshot([], {}, [], [Sample(5.0, {}, {}, 12)]))
     assert [alert.code for alert in found.alerts] == ["DEAD_LETTERS_GROW"]
     assert found.sentence == "Dead letters grow: 12 jobs died within 5m."
+
+
+def test_alerts_of_one_kind_are_told_together_when_they_are_many() -> None:
+    """A submission may name any pool, and must not make an alert for each."""
+    pools = [PoolSnapshot(f"p{number:04}", 1, 1.0, 0, 0, 0) for number in range(2_000)]
+    found = diagnose(SystemSnapshot(pools, {}, [ClosedGate("type mail is paused", PAUSES, "PAUSED", "type:mail")]))
+    assert [(alert.code, alert.about) for alert in found.alerts] == [
+        *(("NO_WORKER", f"p{number:04}") for number in range(MOST_ALIKE)), ("NO_WORKER", ""), ("PAUSED", "type:mail"),
+    ]  # fmt: skip
+    assert found.alerts[MOST_ALIKE].sentence == "And 1,995 more like it (NO_WORKER): p0005, p0006, p0007, …"
+    assert len(found.topics) <= MOST_TOPICS

@@ -5,12 +5,12 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
-from fairlead.core.jobs.job_records import JobRecord
 
 from fairlead.core.fairness.share import Balance
 from fairlead.core.fairness.tenancy import Tenant
 from fairlead.core.insight.explain import MOST_AHEAD, Facts, Reason, expected_start, explain
 from fairlead.core.insight.wait_reasons import BudgetFacts, LimitFacts, RunningJob, ShareFacts, queue_position
+from fairlead.core.jobs.job_records import JobRecord
 from fairlead.core.jobs.model import ErrorInfo, Lane, Priority
 from fairlead.core.jobs.states import FINAL, State
 from fairlead.core.jobs.workers import WorkerInfo, WorkerRecord

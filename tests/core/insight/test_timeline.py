@@ -5,11 +5,10 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from fairlead.core.jobs.job_records import AttemptRecord, JobRecord
-
 from fairlead.core.insight.audit import AuditEntry
 from fairlead.core.insight.timeline import Moment, timeline
 from fairlead.core.jobs.failure import FailureClass
+from fairlead.core.jobs.job_records import AttemptRecord, JobRecord
 from fairlead.core.jobs.model import Ending, ErrorInfo, Priority
 from fairlead.core.jobs.states import State
 

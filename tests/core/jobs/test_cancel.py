@@ -4,9 +4,9 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
-from fairlead.core.jobs.job_records import JobRecord
 
 from fairlead.core.jobs.cancel import MOST_GRACE, cancel_error, cancel_write, make_request, not_cancellable
+from fairlead.core.jobs.job_records import JobRecord
 from fairlead.core.jobs.model import CancelRequest, Held, Hold, Lane, Priority
 from fairlead.core.jobs.states import State
 from fairlead.errors import ConfigError
@@ -55,7 +55,7 @@ def test_a_cancelled_job_says_who_and_why() -> None:
         (State.SUCCEEDED, "it has ended"),
         (State.EXPIRED, "it has ended"),
         (State.CANCELLED, "nothing left to cancel"),
-        (State.DEAD, "dlq cancel"),
+        (State.DEAD, "jobs cancel"),
     ],
 )
 def test_what_cannot_be_cancelled_says_why(state: State, words: str) -> None:

@@ -4,9 +4,9 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
-from fairlead.core.jobs.job_records import JobRecord
 
 from fairlead.core.jobs.changes import WaitingChange, change_waiting, make_ready
+from fairlead.core.jobs.job_records import JobRecord
 from fairlead.core.jobs.model import Lane, Priority
 from fairlead.core.jobs.states import FINAL, State
 from fairlead.errors import IllegalMove

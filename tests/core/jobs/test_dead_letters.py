@@ -3,7 +3,6 @@
 from datetime import UTC, datetime
 
 import pytest
-from fairlead.core.jobs.job_records import JobRecord
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -17,6 +16,7 @@ from fairlead.core.jobs.dead_letters import (
     stage_size,
     why_stop,
 )
+from fairlead.core.jobs.job_records import JobRecord
 from fairlead.core.jobs.model import Lane, Priority
 from fairlead.core.jobs.states import State
 from fairlead.errors import IllegalMove

@@ -208,7 +208,7 @@ def test_it_is_over_when_the_ramp_is() -> None:
 def test_one_opened_by_hand_stays_open() -> None:
     breaker = opened_by_hand(POLICY, "ada", "maintenance", 0.0)
     assert is_shut(breaker, 1e12)
-    assert "fairlead breakers close dependency:stripe" in describe("dependency:stripe", breaker, 0.0)
+    assert "fairlead settings remove breaker dependency:stripe" in describe("dependency:stripe", breaker, 0.0)
 
 
 @given(policies, st.floats(0, 2e9))

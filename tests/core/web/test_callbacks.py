@@ -43,7 +43,7 @@ def endpoint(*secrets: Secret, owner: str = "acme") -> Endpoint:
 def test_a_delivery_has_all_that_is_told() -> None:
     job = delivery(ENDED, endpoint())
     assert job is not None
-    assert job.lane == Lane("short", "acme", TYPE, Priority.DEFAULT, 1, "fairlead.callback=acme/orders")
+    assert job.lane == Lane("short", "acme", TYPE, Priority.DEFAULT, 1, "fairlead.callback=acme:orders")
     assert job.parent == ENDED.id
     payload = json.loads(job.payload)
     assert payload["message"] == f"msg_{job.id}"

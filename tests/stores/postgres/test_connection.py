@@ -21,7 +21,7 @@ pytestmark = pytest.mark.postgres
 
 def lent(store: Store) -> AbstractAsyncContextManager[psycopg.AsyncConnection[Any]]:
     """A connection of the store's pool."""
-    return cast(PostgresStore, store.jobs)._connection()
+    return cast(PostgresStore, store.jobs).connection()
 
 
 async def test_statements_are_not_compiled(postgres_url: str) -> None:

@@ -1,11 +1,11 @@
-"""What each tenant is entitled to: weighted max-min fairness, found by filling up with water.
+"""Entitlement: the slot-seconds that each tenant should get, by weighted max-min fairness (water filling).
 
-Everyone is given slot-seconds in proportion to weight, but nobody more than it has work for, nobody less than its
-guaranteed part, and nobody more than its cap, as long as others can use it. What is left after that goes on by weight
-to those with work left, caps or not: a slot never idles while a job waits.
+Each party gets slot-seconds in proportion to its weight: not more than its demand, not less than its guaranteed
+minimum, and not more than its cap while others have demand. The rest goes by weight to parties with demand, without
+caps: a slot never idles while a job waits.
 
-The same arithmetic gives the weights by which slots are handed out (`effective_weights`), so that minimums and caps
-hold at every moment, and what is reported afterwards is measured with the rule that was in force.
+`effective_weights` uses the same arithmetic for the weights of the fair queue, so minimums and caps hold at any time,
+and reports measure by the rule that was in force.
 """
 
 from collections import defaultdict
@@ -16,7 +16,7 @@ from fairlead.core.fairness.tenancy import MOST_GUARANTEED, Tenant, Weighting, g
 
 
 class Bounds(NamedTuple):
-    """A party that is filled up: its weight, the least and the most it gets."""
+    """A party to fill: its weight, the least and the most it gets."""
 
     weight: float
     low: float
@@ -26,21 +26,21 @@ class Bounds(NamedTuple):
 def fill(capacity: float, parties: Sequence[Bounds]) -> tuple[list[float], float]:
     """Divide the capacity by weight within the bounds; returns the parts and the level, capacity per unit of weight.
 
-    The lower bounds must fit into the capacity together. If the upper ones do too, everybody gets its upper bound.
+    The lower bounds must fit into the capacity. If the upper ones fit too, each party gets its upper bound.
     """
     level = _level(capacity, parties)
     return [min(party.high, max(party.low, party.weight * level)) for party in parties], level
 
 
 def _level(capacity: float, parties: Sequence[Bounds]) -> float:
-    """The level rises from zero; at each turning point a party begins to float, or is full."""
+    """Raise the level from zero; at each turn a party leaves its lower bound or reaches its upper one."""
     filled = sum(party.low for party in parties)
     turns = []
     for party in parties:
         if party.low < party.high:
             turns.append((party.low / party.weight, party.weight))
             turns.append((party.high / party.weight, -party.weight))
-    turns.sort(key=lambda turn: (turn[0], -turn[1]))  # at one level, who begins comes before who is full
+    turns.sort(key=lambda turn: (turn[0], -turn[1]))  # at the same level, parties that start come before full ones
     level = floating = 0.0
     for at, change in turns:
         step = floating * (at - level)
@@ -51,9 +51,9 @@ def _level(capacity: float, parties: Sequence[Bounds]) -> float:
 
 
 def effective_weights(counts: Mapping[Weighting, int]) -> dict[Weighting, float]:
-    """The weight that gives each standing its minimum and its cap among so many busy parties of each.
+    """Return the weights that give each weighting its minimum and cap, with `counts` busy parties of each.
 
-    A standing that neither binds keeps its weight, so that parties coming and going change only what they must.
+    Without a binding minimum or cap the weight stays, so a new party changes as few weights as possible.
     """
     alike = [(weighting, count) for weighting, count in counts.items() if count > 0]
     if not depend_on_numbers([weighting for weighting, _ in alike]):
@@ -72,7 +72,7 @@ def effective_weights(counts: Mapping[Weighting, int]) -> dict[Weighting, float]
 
 
 def depend_on_numbers(weightings: Collection[Weighting]) -> bool:
-    """Whether the weights of these standings depend on how many parties of each are busy."""
+    """Whether these weights depend on the number of busy parties of each weighting."""
     return len(weightings) > 1 and any(weighting.minimum > 0 or weighting.most < 1 for weighting in weightings)
 
 
@@ -81,10 +81,9 @@ def _shrink(guaranteed: float) -> float:
 
 
 def entitled(capacity: float, demand: Mapping[str, float], tenants: Mapping[str, Tenant]) -> dict[str, float]:
-    """The slot-seconds each tenant is entitled to, of so many in all, given the slot-seconds each has work for.
+    """Return the slot-seconds that each tenant is entitled to, given the capacity and each tenant's demand.
 
-    Tenants that are not listed are of the default tier. A tier whose tenants are one party is filled as one, and what
-    it gets is filled into its tenants.
+    Unlisted tenants have the default tier. A tier that competes as one party is filled as one, then its tenants.
     """
     groups: dict[str | None, dict[str, Tenant]] = defaultdict(dict)
     for name in demand:
@@ -105,7 +104,7 @@ def entitled(capacity: float, demand: Mapping[str, float], tenants: Mapping[str,
 
 
 def _divide(capacity: float, wanted: Mapping[str, float], weightings: Mapping[str, Weighting]) -> dict[str, float]:
-    """First within the caps; then what is left, to whoever has work left."""
+    """Fill up within caps, then share the rest without caps."""
     names = list(wanted)
     shrink = _shrink(sum(weightings[name].minimum for name in names))
     capped = [_bounds(capacity, wanted[name], weightings[name], shrink) for name in names]
@@ -122,6 +121,6 @@ def _bounds(capacity: float, wanted: float, weighting: Weighting, shrink: float)
 
 
 def jain(ratios: Sequence[float]) -> float:
-    """Jain's index of delivered over entitled: 1 is perfectly fair, 1/n is one who has everything."""
+    """Return Jain's fairness index: 1 is perfectly fair, 1/n means that one party has everything."""
     squares = sum(ratio * ratio for ratio in ratios)
     return sum(ratios) ** 2 / (len(ratios) * squares) if squares > 0 else 1.0

@@ -1,8 +1,8 @@
-"""The ledger: for each pool, tenant and minute, the slot-seconds that were delivered and those that were due.
+"""The fairness ledger: delivered and entitled slot-seconds for each pool, tenant and minute.
 
-Workers add what they delivered. From time to time the leader looks at what was delivered since it last looked, at who
-has work waiting, and divides that amount as it should have been divided. A tenant's demand is what it got, plus the
-waiting work that was there at both ends of the time between: work that has only just arrived was not kept waiting.
+Workers add deliveries. Periodically the leader takes the deliveries since its last round and divides their sum by
+entitlement. A tenant's demand is its deliveries plus the work that waited at both ends of the period: work that has
+only just arrived was not kept waiting.
 """
 
 from collections import defaultdict
@@ -13,11 +13,11 @@ from fairlead.core.fairness.entitlement import entitled, jain
 from fairlead.core.fairness.tenancy import Tenant
 
 MINUTE = 60
-NOTICEABLE = 0.001  # slot-seconds; who was due less has no say in how fair it was
+NOTICEABLE = 0.001  # slot-seconds; tenants with less entitlement are left out of the fairness index
 
 
 class Delivery(NamedTuple):
-    """Slot-seconds that ran for a tenant; `reserved` on workers that serve nobody else."""
+    """Slot-seconds that ran for a tenant; `reserved` is the part on workers reserved for it."""
 
     pool: str
     tenant: str
@@ -26,7 +26,7 @@ class Delivery(NamedTuple):
 
 
 class Unsettled(NamedTuple):
-    """What was delivered in a minute, and how much of that has been looked at."""
+    """The deliveries of a minute, and the part that already has an entitlement."""
 
     minute: int
     pool: str
@@ -36,7 +36,7 @@ class Unsettled(NamedTuple):
 
 
 class LedgerEntry(NamedTuple):
-    """What is written: the amount looked at, which counts if `seen` still holds, what was due of it, what waits."""
+    """A ledger write, a compare-and-swap on `seen`: the settled deliveries, the entitlement, the waiting jobs."""
 
     minute: int
     pool: str
@@ -48,7 +48,7 @@ class LedgerEntry(NamedTuple):
 
 
 class LedgerRow(NamedTuple):
-    """What a tenant was due and got in a pool, in slot-seconds, and how many jobs waited at most."""
+    """A tenant's entitled and delivered slot-seconds in a pool, and the most jobs that waited."""
 
     pool: str
     tenant: str
@@ -60,12 +60,12 @@ class LedgerRow(NamedTuple):
 
     @property
     def ratio(self) -> float | None:
-        """Delivered over entitled, where it was entitled to something."""
+        """Delivered over entitled; None without entitlement."""
         return self.delivered / self.entitled if self.entitled > NOTICEABLE else None
 
 
 class WaitingWork(NamedTuple):
-    """What waits for a tenant in a pool: jobs, and the slot-seconds they will probably take."""
+    """A tenant's waiting work in a pool: jobs, and their estimated slot-seconds."""
 
     jobs: int
     seconds: float
@@ -78,7 +78,7 @@ def settle(
     minute: int,
     tenants: Mapping[str, Tenant],
 ) -> list[LedgerEntry]:
-    """The entries for what was delivered since the last look; `minute` is the present one."""
+    """Return the ledger writes for deliveries since the last round; `minute` is the present one."""
     by_period: dict[tuple[int, str], list[Unsettled]] = defaultdict(list)
     for item in found:
         by_period[item.minute, item.pool].append(item)
@@ -116,5 +116,5 @@ def _jobs(now: Mapping[tuple[str, str], WaitingWork], entry: LedgerEntry) -> int
 
 
 def fairness(lines: Iterable[LedgerRow]) -> float:
-    """Jain's index of delivered over entitled."""
+    """Return Jain's index of delivered over entitled."""
     return jain([line.ratio for line in lines if line.ratio is not None])

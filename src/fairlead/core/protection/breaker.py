@@ -1,19 +1,19 @@
-"""Circuit breakers: stop starting jobs that mostly fail, then try a few, then more and more.
+"""Circuit breakers for job types and dependencies: stop starting runs while most fail, then probe, then ramp up.
 
-    closed      every run is counted; too many failures within the window open it
-    open        nothing starts until the cool-down is over
-    half-open   a few probes start; their ends decide whether it opens again or ramps up. If all that ended have failed,
-                the next cool-down is twice as long, otherwise it is the first one again
-    ramping     starts are allowed up to a number that doubles ten times over the ramp; then it is closed. It opens
-                again when too many of at least `minimum` runs have failed
+    closed      runs are counted; too many failures within the window open the breaker
+    open        no run starts until the cool-down is over
+    half-open   a few probes start; their results decide whether it opens again or ramps up. If none of them succeeded,
+                the next cool-down is twice as long; otherwise it is the first one again
+    ramping     the allowed starts double ten times over the ramp; then the breaker is closed. It opens again when too
+                many of enough runs have failed
 
 The breaker of a type or dependency concerns all tenants and opens only when the jobs of several tenants fail. Beside
 it each tenant has one of its own, named `type:send_email~acme`, which opens when that tenant's jobs fail.
 
-A breaker that is not closed is a control, and this module says which value follows from what happened. Workers write it
-by compare-and-swap, so they agree on every permit: together they never start more than it allows. A permit belongs to
-the phase it was given in, known by its number and its beginning, and an end counts only in that phase. A probe that
-does not end within `patience` counts as lost, with the worker that ran it, and another is let through.
+A breaker that is not closed is stored as a control; this module computes its next value. Workers write it by
+compare-and-swap, so together they never start more runs than it permits. A permit belongs to the phase in which it was
+given, and a result counts only in that phase. A probe that does not end within `patience` counts as lost, and another
+one is permitted.
 """
 
 from collections.abc import Sequence
@@ -30,11 +30,12 @@ from fairlead.errors import ConfigError
 BREAKER = "breaker"  # the kind of the control
 DOUBLINGS = 10
 MOST_PROBES = 1_000
+RAMP_RUNS = 20  # the least number of runs in a ramp before failures open the breaker
 _DURATIONS = ("window", "cooldown", "longest_cooldown", "patience", "ramp")
 
 
 class Phase(StrEnum):
-    """Where a breaker is; one that is closed has no control."""
+    """The phase of a breaker that is not closed."""
 
     OPEN = "open"
     HALF_OPEN = "half_open"
@@ -45,7 +46,7 @@ class Phase(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Breaker:
-    """When a breaker opens (a share of failures among at least `minimum` runs within `window`) and how it closes."""
+    """A breaker policy: opens at a share of failures among at least `minimum` runs within `window`; how it closes."""
 
     threshold: float = 0.5
     minimum: int = 20
@@ -59,7 +60,7 @@ class Breaker:
 
     @classmethod
     def off(cls) -> "Breaker":
-        """One that never opens by itself; an operator can open it all the same."""
+        """Return a policy that never opens the breaker; an operator still can."""
         return cls(enabled=False)
 
     def __post_init__(self) -> None:
@@ -82,9 +83,9 @@ class Breaker:
 
 @dataclass(frozen=True, slots=True)
 class BreakerState:
-    """A breaker that is not closed. `until` ends the cool-down, or the patience with probes; without it, nothing does.
+    """The state of a breaker that is not closed. `until` ends the cool-down, or the wait for probes; None is no end.
 
-    `permits` counts starts allowed in this phase, `good` and `bad` those that ended so.
+    `permits` counts the starts permitted in this phase, `good` and `bad` the results.
     """
 
     phase: Phase = Phase.OPEN
@@ -93,31 +94,31 @@ class BreakerState:
     why: str = ""
     policy: Breaker = Breaker()
     openings: int = 1
-    number: int = 1  # of the phase, since the breaker was closed
+    number: int = 1  # of the phase, counted since the breaker was last closed
     permits: int = 0
     good: int = 0
     bad: int = 0
     by: str | None = None  # the operator who opened it
 
     def value(self) -> dict[str, Any]:
-        """The value of its control."""
+        """Return the control's value."""
         return {field.name: getattr(self, field.name) for field in fields(self)} | {"policy": self.policy.stored()}
 
 
 def breaker_state(control: Control | None) -> BreakerState | None:
-    """The breaker that a control holds; None if it is closed."""
+    """Return the breaker state in a control; None if the breaker is closed."""
     if control is None or control.value is None:
         return None
     given = {**control.value, "policy": restored(Breaker, control.value.get("policy") or {})}
-    if given.get("phase") not in set(Phase):  # of a newer version: whatever it is, nothing starts from here
+    if given.get("phase") not in set(Phase):  # written by a newer version: this one starts nothing
         given |= {"phase": Phase.OPEN, "until": None}
     return restored(BreakerState, {**given, "phase": Phase(given["phase"])})
 
 
 def why_open(policy: Breaker, sums: Sums, settled: float = 0.0) -> str | None:
-    """Why a closed breaker opens now, in words; None if it stays closed.
+    """Return why a closed breaker opens now, in words; None if it stays closed.
 
-    `settled` is how long it must have been counted for: all workers need a moment to add what they know.
+    `settled` is the least time since counting began, so that all workers have written their counts.
     """
     if not policy.enabled or sums.total < policy.minimum or sums.bad < policy.threshold * sums.total:
         return None
@@ -146,17 +147,17 @@ def opened(policy: Breaker, why: str, now: float, openings: int = 1, number: int
 
 
 def opened_by_hand(policy: Breaker, by: str, why: str, now: float) -> BreakerState:
-    """A breaker that stays open until an operator closes it."""
+    """Return an open breaker that only an operator closes."""
     return BreakerState(Phase.OPEN, now, None, why, policy, by=by)
 
 
 def is_shut(breaker: BreakerState, now: float) -> bool:
-    """Whether nothing may start: it is open, and its cool-down is not over."""
+    """Whether no run may start: the breaker is open and its cool-down is not over."""
     return breaker.phase is Phase.OPEN and (breaker.until is None or now < breaker.until)
 
 
 def permit(breaker: BreakerState, wanted: int, now: float) -> tuple[int, BreakerState]:
-    """How many runs may start now, up to those wanted, and the breaker that has given so many permits."""
+    """Return how many of the wanted runs may start now, and the breaker with these permits added."""
     if is_shut(breaker, now) or wanted <= 0:
         return 0, breaker
     due = _probing(breaker, now)
@@ -165,7 +166,7 @@ def permit(breaker: BreakerState, wanted: int, now: float) -> tuple[int, Breaker
 
 
 def allowance(breaker: BreakerState, now: float) -> int:
-    """How many starts its phase allows altogether until now."""
+    """Return the number of starts that the phase allows until now."""
     probes, ramp = breaker.policy.probes, seconds(breaker.policy.ramp)
     if breaker.phase is not Phase.RAMPING:
         return 0 if breaker.phase is Phase.OPEN else probes
@@ -174,12 +175,12 @@ def allowance(breaker: BreakerState, now: float) -> int:
 
 
 def give_back(breaker: BreakerState, count: int) -> BreakerState:
-    """The breaker with permits returned that nothing was started with."""
+    """Return the breaker without `count` unused permits."""
     return replace(breaker, permits=max(0, breaker.permits - count))
 
 
 def heard(breaker: BreakerState, good: int, bad: int, now: float) -> BreakerState:
-    """The breaker after runs of its present phase have ended. No phase begins before the last, though clocks differ."""
+    """Return the breaker after runs of its phase have ended; the next phase never begins before this one."""
     now = max(now, breaker.since)
     known = replace(breaker, good=breaker.good + good, bad=breaker.bad + bad)
     match known.phase:
@@ -191,31 +192,31 @@ def heard(breaker: BreakerState, good: int, bad: int, now: float) -> BreakerStat
 
 
 def is_over(breaker: BreakerState, now: float) -> bool:
-    """Whether its ramp has ended: it closes."""
+    """Whether the ramp is over, so that the breaker closes."""
     return breaker.phase is Phase.RAMPING and now >= breaker.since + seconds(breaker.policy.ramp)
 
 
 def describe(name: str, breaker: BreakerState, now: float) -> str:
-    """Why the breaker lets nothing, or little, start now."""
+    """Return the breaker's state in words."""
     subject = f"the breaker of {spoken(name)}"
     if breaker.phase is Phase.RAMPING:
         return f"{subject} is ramping up: it lets more and more jobs start; it had opened because {breaker.why}"
     if not is_shut(breaker, now):
         return f"{subject} is half-open: it lets only a few jobs start, as probes; it had opened because {breaker.why}"
     if breaker.until is None:
-        return f"{subject} is open: {breaker.why}; it stays so until `fairlead breakers close {name}`"
+        return f"{subject} is open: {breaker.why}; it stays so until `fairlead settings remove breaker {name}`"
     return f"{subject} is open: {breaker.why}; next try in {humanize(max(0.0, breaker.until - now))}"
 
 
 def spoken(name: str) -> str:
-    """A breaker's name in words: "type send_email for tenant acme"."""
+    """Return a breaker's name in words, as in "type send_email for tenant acme"."""
     kind, _, own = base_of(name).partition(":")
     tenant = tenant_of(name)
     return f"{kind} {own}" + (f" for tenant {tenant}" if tenant else "")
 
 
 def _probing(breaker: BreakerState, now: float) -> BreakerState:
-    """The breaker as it is now: half-open if its cool-down is over, without the permits of probes that were lost."""
+    """Return the breaker half-open if its cool-down is over, and without the permits of lost probes."""
     until = now + seconds(breaker.policy.patience)
     if breaker.phase is Phase.OPEN:
         return _next_phase(breaker, Phase.HALF_OPEN, now, until)
@@ -225,7 +226,7 @@ def _probing(breaker: BreakerState, now: float) -> BreakerState:
 
 
 def _judge_probes(known: BreakerState, now: float) -> BreakerState:
-    """Open again or ramp up, as soon as the probes that have not ended cannot change the decision."""
+    """Open again or ramp up as soon as the remaining probes cannot change the result."""
     policy = known.policy
     if known.bad >= policy.threshold * policy.probes:
         openings = 1 if known.good else known.openings + 1
@@ -236,9 +237,10 @@ def _judge_probes(known: BreakerState, now: float) -> BreakerState:
 
 
 def _judge_ramp(known: BreakerState, now: float) -> BreakerState:
-    """Open again when too many of at least `minimum` runs have failed; its probes had succeeded, so it begins anew."""
-    total = known.good + known.bad
-    if total >= known.policy.minimum and known.bad >= known.policy.threshold * total:
+    """Open again, as if for the first time, if the share of failures reaches the threshold among enough runs."""
+    total, policy = known.good + known.bad, known.policy
+    enough = min(policy.minimum, max(policy.probes, RAMP_RUNS))
+    if total >= enough and known.bad >= policy.threshold * total:
         return _opened_again(known, f"{known.bad} of {total} runs failed while it ramped up", now, 1)
     return known
 

@@ -1,6 +1,6 @@
-"""Gates: which lanes may be claimed from now, decided from the controls.
+"""Gates: whether jobs of a lane may start now, by pauses, quarantines and open breakers.
 
-A closed lane is left out of the allocation, so a backlog that must not run costs nothing, however long it is.
+Closed lanes are left out of the allocation, so a backlog that must not run costs nothing.
 """
 
 from collections.abc import Iterable
@@ -18,14 +18,14 @@ SCOPES = ("type", "tenant", "pool")
 
 
 def pause_name(scope: str, name: str) -> str:
-    """The name of the control that pauses all of a type, tenant or pool."""
+    """Return the name of the control that pauses a type, tenant or pool."""
     if scope not in SCOPES:
         raise ConfigError(f"{scope!r} cannot be paused; it must be one of {', '.join(SCOPES)}")
     return f"{scope}:{name}"
 
 
 def has_gates(controls: Controls) -> bool:
-    """Whether any lane may be closed; mostly none is, and nobody needs to look at each."""
+    """Whether any lane may be closed; a fast test, since usually none is."""
     return bool(controls.of(PAUSE) or controls.of(QUARANTINE) or controls.of(BREAKER))
 
 

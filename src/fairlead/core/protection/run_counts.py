@@ -28,12 +28,12 @@ TYPE = "type"
 QUARANTINE = "quarantine"
 TENANT = "tenant"
 
-# Trying again cannot help, or nothing has failed: neither the dependency nor the type is to blame.
+# Failures that count against neither the dependency nor the type.
 NOBODYS_FAULT = frozenset({FailureClass.PERMANENT, None})
 
 
 class Count(NamedTuple):
-    """Runs to add to a subject: good ones, bad ones, and how far ahead of now they count."""
+    """Runs to add to a subject; they count `ahead` seconds after now."""
 
     subject: str
     good: int
@@ -43,7 +43,7 @@ class Count(NamedTuple):
 
 
 class Sums(NamedTuple):
-    """What a subject has in its span, and for how long it has been counted within that."""
+    """The runs of a subject in its span, and for how long they have been counted."""
 
     good: int = 0
     bad: int = 0
@@ -56,7 +56,7 @@ class Sums(NamedTuple):
 
 
 class Counted(NamedTuple):
-    """The sums of the subjects that were added to, by an instant of the store's clock."""
+    """The sums by subject, at the database's now."""
 
     sums: dict[str, Sums]
     now: float
@@ -75,7 +75,7 @@ class Counted(NamedTuple):
 
 
 def subject(scope: str, name: str) -> str:
-    """What runs are counted under."""
+    """Return the subject for a scope and a name."""
     return f"{scope}:{name}"
 
 
@@ -114,12 +114,12 @@ def weighed(groups: Iterable[Sums], most: float) -> tuple[float, float]:
 
 
 def breakers_of(type_: str, needs: Sequence[str] = ()) -> tuple[str, ...]:
-    """The names of all breakers that a type's runs go through: its own, and those of its dependencies."""
+    """Return the breakers of a type: its own, and one for each dependency."""
     return (subject(TYPE, type_), *(subject(DEPENDENCY, name) for name in needs))
 
 
 def blamed(outcome: Outcome, type_: str, needs: Sequence[str] = ()) -> tuple[str, ...]:
-    """The breakers that a failed run counts against: those of the dependencies, or that of the type."""
+    """Return the breakers that a failed run counts against: the dependencies' or the type's."""
     if outcome.ending is Ending.TIMED_OUT or outcome.ending is Ending.LOST:
         return (subject(TYPE, type_),)
     failure = outcome.error.failure if outcome.error else FailureClass.APPLICATION
