@@ -105,3 +105,23 @@ def watched() -> tuple[TrippingBreakers, RunCounts]:
 
     counts = RunCounts(lambda type_, tenant: subjects(f"type:{type_}", tenant))
     return TrippingBreakers(app.registry, counts), counts
+
+
+async def test_dependency_failures_while_a_breaker_is_about_to_open_give_the_attempts_back(store_url: str) -> None:
+    app = fairlead.App(store_url, poll="50ms")
+    events: list[Event] = []
+    app.on_event(events.append, jobs=False)
+
+    @app.handler("call", needs=["mail"], policies={"dependency": LATER})
+    async def call() -> None:
+        raise ConnectionError("away")
+
+    async with app:
+        jobs = await call.enqueue_many([{}] * 200)
+        async with app.worker(concurrency=50):
+            await until(lambda: any(isinstance(event, BreakerOpened) for event in events), "the breaker to open")
+        records = [await job.read() for job in jobs]
+        failed = [record for record in records if record.error is not None]
+        assert len(failed) >= app.registry.breaker_of("dependency:mail").minimum
+        burnt = sum(record.attempt for record in records)
+        assert burnt < app.registry.breaker_of("dependency:mail").minimum, "only until the worker saw it coming"
