@@ -262,3 +262,8 @@ def reply_of_status(status: int) -> Reply:
     if status == 410:
         return Reply.GONE
     return Reply.LATER if status in _WORTH_RETRYING or status >= 500 else Reply.NEVER
+
+
+def audit_target(endpoint: Endpoint) -> str:
+    """Return how the audit names an endpoint."""
+    return f"callback {endpoint.owner or '*'}/{endpoint.name}"
