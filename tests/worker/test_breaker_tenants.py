@@ -10,11 +10,11 @@ from fairlead.core.jobs.states import State
 from fairlead.core.protection.breaker import BREAKER, opened, opened_by_hand
 from fairlead.core.protection.controls import ABSENT, Change
 from fairlead.core.protection.run_counts import MOST_TENANTS, TENANT, Counted, Sums, of_group, tenant_of
-from fairlead.operate.audit import Operator
-from fairlead.operate.breakers import breaker, breakers
+from fairlead.insight.breakers import breaker, breakers
 from fairlead.records.store import Store
 from fairlead.runtime.breakers import Breakers
 from fairlead.runtime.controls import ControlView
+from fairlead.runtime.operator import Operator
 from fairlead.telemetry.events import BreakerOpened, Event, Telemetry
 from tests.support.settings import close_breaker, open_breaker
 from tests.worker.support import until

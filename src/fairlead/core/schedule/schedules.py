@@ -16,7 +16,7 @@ class Overlap(StrEnum):
 
     ALLOW = "allow"  # it makes its job all the same
     SKIP = "skip"  # it makes none
-    QUEUE_ONE = "queue_one"  # it makes one that waits, unless one waits already
+    QUEUE_ONE = "queue_one"  # it waits until that job has ended, unless another fire waits already
 
 
 class CatchUp(StrEnum):
@@ -103,7 +103,7 @@ class DueSchedule(NamedTuple):
 
 
 class Fire(NamedTuple):
-    """A fire to record, with its job if it makes one. A missed fire can stand for `times` fires."""
+    """A fire to record, with its job if it makes one. A missed or skipped fire can stand for `times` fires."""
 
     at: float
     outcome: FireOutcome
