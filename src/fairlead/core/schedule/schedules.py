@@ -87,13 +87,12 @@ class Schedule:
 class DueSchedule(NamedTuple):
     """A schedule as read at the database's `now`.
 
-    `live` counts the jobs of earlier fires that have not ended, `waiting` the ones among them that have not started.
+    `live` counts the jobs of earlier fires that have not ended.
     """
 
     schedule: Schedule
     now: float
     live: int
-    waiting: int
 
     @property
     def is_due(self) -> bool:
