@@ -212,8 +212,11 @@ class Claimer:
         """Claim what breakers permit, from the first group of lanes that has something; each is tried once a look."""
         while self._view.behind_breakers:
             names = self._breakers_of(self._view.behind_breakers[0].lane)
-            group = [active for active in self._view.behind_breakers if self._breakers_of(active.lane) == names]
-            self._view.behind_breakers = [active for active in self._view.behind_breakers if active not in group]
+            group: list[ActiveLane] = []
+            others: list[ActiveLane] = []
+            for active in self._view.behind_breakers:
+                (group if self._breakers_of(active.lane) == names else others).append(active)
+            self._view.behind_breakers = others
             permit = await self._breakers.ask(names, wanted)
             if permit is not None and (claims := await self._claim(self._permitted(permit, group), permit)):
                 return claims
@@ -323,18 +326,22 @@ class Claimer:
     def _passes(self, lane: Lane) -> bool:
         """Whether nobody has closed it, and no breaker is in its way or about to be."""
         breakers = self._specs[lane.type].breakers
-        if limiting(self.controls, breakers) or (self._tripping is not None and self._tripping.hold(breakers)):
+        if limiting(self.controls, breakers, lane.tenant):
+            return False
+        if self._tripping is not None and self._tripping.hold(breakers, lane.tenant):
             return False
         return why_closed(lane, self.controls) is None
 
     def _breakers_of(self, lane: Lane) -> tuple[str, ...]:
-        """The breakers of its type that are not closed."""
-        return limiting(self.controls, self._specs[lane.type].breakers)
+        """The breakers that are not closed and that its runs go through."""
+        return limiting(self.controls, self._specs[lane.type].breakers, lane.tenant)
 
     def _awaits_permit(self, lane: Lane) -> bool:
         """Whether it is not closed, but behind a breaker that lets a few through."""
         names = self._breakers_of(lane)
-        return bool(names) and why_closed(lane, self.controls, names, self._control_view.now) is None
+        if not names:
+            return False
+        return why_closed(lane, self.controls, self._specs[lane.type].breakers, self._control_view.now) is None
 
     def _is_ours(self, lane: Lane) -> bool:
         if lane.pool not in self._pools or lane.type not in self._specs:
