@@ -156,11 +156,13 @@ _MODULES = {
     "fairlead.core.insight.explain": ("Explanation",),
     "fairlead.core.insight.timeline": ("Moment",),
     "fairlead.core.jobs.failure": ("FailureClass",),
-    "fairlead.core.jobs.model": (
+    "fairlead.core.jobs.dead_letters": ("DeadGroup",),
+    "fairlead.core.jobs.job_records": (
         "AttemptRecord",
-        "DeadGroup",
         "JobRecord",
         "Page",
+    ),
+    "fairlead.core.jobs.model": (
         "Priority",
         "Scope",
     ),
