@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 from fairlead.config import Settings
 from fairlead.errors import FairleadError
 from fairlead.handlers.spec import Registry
-from fairlead.ports.jobs import EVERYONE, LEAD_HINT, RECURRING_HINT, SCHEDULED_HINT
+from fairlead.ports.jobs import CONTROLS_HINT, EVERYONE, LEAD_HINT, RECURRING_HINT, SCHEDULED_HINT
 from fairlead.records.store import Store
 from fairlead.scheduler.alert import Alerter
 from fairlead.scheduler.classify import Classifier
@@ -32,6 +32,7 @@ async def hosted_services(
     """Run the services while the body runs, and declare the schedules of the app's code."""
     lead = min(settings.lead, settings.lease / 2)
     recover_every = min(2.5, settings.lease / 4)
+    watcher = Watcher(store)
     host = ServiceHost(
         store,
         [
@@ -43,13 +44,13 @@ async def hosted_services(
             LedgerKeeper(store, settings.ledger_retention),
             Classifier(store, telemetry),
             Sampler(store),
-            Watcher(store),
+            watcher,
             Alerter(store, telemetry),
         ],
         Leader(store, lead, telemetry),
         telemetry,
     )
-    declarer = None if registry is None else Declarer(store, registry, lead, telemetry)
+    declarer = None if registry is None else Declarer(store, registry, settings.lease, telemetry)
     if declarer is not None:
         with contextlib.suppress(FairleadError):  # the declarer's loop tries again and reports
             await declarer.run_once()
@@ -57,7 +58,7 @@ async def hosted_services(
     tasks = [
         asyncio.create_task(host.run(), name="fairlead-services"),
         asyncio.create_task(
-            store.jobs.listen(lambda hint: _on_hint(host, declaring, hint)), name="fairlead-service-hints"
+            store.jobs.listen(lambda hint: _on_hint(host, declaring, watcher, hint)), name="fairlead-service-hints"
         ),
     ]
     if declarer is not None:
@@ -78,7 +79,7 @@ async def _declaring(host: ServiceHost, declarer: Declarer) -> None:
         await declarer.resign()
 
 
-def _on_hint(host: ServiceHost, declaring: ServiceHost, hint: str) -> None:
+def _on_hint(host: ServiceHost, declaring: ServiceHost, watcher: Watcher, hint: str) -> None:
     if hint in (EVERYONE, LEAD_HINT):
         host.look_for_lead()
         declaring.look_for_lead()
@@ -86,3 +87,7 @@ def _on_hint(host: ServiceHost, declaring: ServiceHost, hint: str) -> None:
         host.wake(Promoter.name)
     if hint in (EVERYONE, RECURRING_HINT):
         host.wake(Recurrer.name)
+    if hint in (EVERYONE, CONTROLS_HINT):
+        host.wake(Sampler.name)
+    if watcher.is_resting and not hint.startswith("@"):  # work in a pool
+        host.wake(Watcher.name)
