@@ -41,11 +41,12 @@ from fairlead.handlers.context import Context
 from fairlead.handlers.options import require_known
 from fairlead.handlers.spec import Declaration, Registry, class_table
 from fairlead.records.store import Store
+from fairlead.runtime.operator import Operator, whoami
 from fairlead.telemetry.events import Event, Telemetry
 from fairlead.wiring import check_url, is_in_memory, make_blocking_store, make_lease_book, make_store, migrate
 
 if TYPE_CHECKING:
-    from fairlead.client.schedules import Schedules
+    from fairlead.app_schedules import Schedules
     from fairlead.core.insight.explain import Explanation
     from fairlead.core.insight.timeline import Moment
     from fairlead.core.jobs.dead_letters import DeadGroup
@@ -104,7 +105,7 @@ class App:
     @cached_property
     def schedules(self) -> "Schedules":
         """Recurring jobs that are made and changed at run time."""
-        from fairlead.client.schedules import Schedules
+        from fairlead.app_schedules import Schedules
 
         return Schedules(self)
 
@@ -283,7 +284,6 @@ class App:
 
         Returns `cancelled`, or `running` where the worker was asked. IllegalMove if the job has ended.
         """
-        from fairlead.operate.audit import Operator, whoami
         from fairlead.operate.cancel_jobs import cancel_one
 
         return await cancel_one(await self.store(), job_id, Operator(actor or whoami(), reason), grace)
@@ -303,7 +303,6 @@ class App:
     ) -> "CancelCounts":
         """Cancel all live jobs that fit, in batches; says how many, and of how many the worker was asked."""
         from fairlead.operate import cancel_jobs
-        from fairlead.operate.audit import Operator, whoami
 
         wanted = JobFilter(states, type, tenant, pool, priority, idempotency_key)
         if wanted == JobFilter():
@@ -330,7 +329,6 @@ class App:
         self, job_id: str, *, reason: str, payload: Mapping[str, Any] | None = None, actor: str | None = None
     ) -> None:
         """Run a dead job again, with its own payload or another that fits its type; the audit keeps who and why."""
-        from fairlead.operate.audit import Operator, whoami
         from fairlead.operate.dead_letters import replay_one
 
         operator = Operator(actor or whoami(), reason)
@@ -338,7 +336,6 @@ class App:
 
     async def purge(self, job_id: str, *, reason: str, actor: str | None = None) -> None:
         """Remove a dead job for good, with its payload, result and errors; the audit keeps its id, who and why."""
-        from fairlead.operate.audit import Operator, whoami
         from fairlead.operate.dead_letters import purge_one
 
         await purge_one(await self.store(), job_id, Operator(actor or whoami(), reason))

@@ -147,7 +147,7 @@ class Client:
 
     async def explain(self, job_id: str) -> "Explanation":
         """Why a job is where it is; JobNotFound if there is none."""
-        from fairlead.operate.job_explanation import explain_job
+        from fairlead.insight.job_explanation import explain_job
 
         return await explain_job(self.store, await self.read(job_id))
 
