@@ -1,7 +1,6 @@
 """The application: a database, the job types declared in code, and the ways to use both.
 
-Every worker process imports this module. So what only operators, schedules and workers inside a program need is
-imported where it is used.
+Every worker process imports this module, so what only others need is imported where it is used.
 """
 
 import asyncio
@@ -59,7 +58,6 @@ Result = TypeVar("Result")
 AnyHandler = TypeVar("AnyHandler", bound=Handler[..., Any])
 
 LAST_PATIENCE = 5.0  # seconds that the end of a program waits for the database
-
 _apps: "WeakSet[App]" = WeakSet()
 
 
@@ -79,7 +77,6 @@ class App:
         **settings: Any,
     ) -> None:
         """`name` tells this app's declared schedules from those of others in the database: the module, if not given.
-
         `database_url` is sqlite:///file.db, sqlite:///:memory: or postgresql://…; without it the settings decide
         (fairlead.toml, FAIRLEAD_DATABASE_URL). Other settings can be given by name; see fairlead.config.Settings.
         `clock` is the time of a SQLite store: tests may hand over a fairlead.testing.ManualClock. `breaker` and
@@ -148,17 +145,12 @@ class App:
         payload: Mapping[str, Any] | None = None,
         **terms: "Unpack[Terms]",
     ) -> Callable[[AnyHandler], AnyHandler]:
-        """Declare a schedule for a handler, above `@app.handler(...)`: cron with five or six fields, @daily, every 30s.
-
-        A handler can have several; beside the first, each needs a `name`.
-        """
+        """Declare a schedule above `@app.handler(...)`: cron of five or six fields, @daily, every 30s; a second needs `name`."""
         from fairlead.handlers.recurring import handler_schedule
 
         def declare_schedule(handler: AnyHandler) -> AnyHandler:
             if not isinstance(handler, Handler):
-                raise ConfigError(
-                    "@app.recurring(...) belongs above @app.handler(...): it declares when a handler runs"
-                )
+                raise ConfigError("@app.recurring(...) belongs above @app.handler(...), which it runs")
             tenant, limit = self.settings.default_tenant, self.settings.payload_limit
             spec = handler_schedule(name, expression, handler.spec, payload, terms, tenant, limit)
             self.registry.add_schedule(spec)
@@ -348,10 +340,7 @@ class App:
     async def worker(
         self, pools: tuple[str, ...] = ("short",), concurrency: int = 50, reserve: tuple[str, ...] = ()
     ) -> "AsyncIterator[Worker]":
-        """Run a worker and the services inside this program; leaving the block drains it.
-
-        With `reserve` it serves these tenants only, with slots that nobody else can take.
-        """
+        """Run a worker and the services here until the block ends; `reserve` are the only tenants it serves, if any."""
         from fairlead.embedded import embedded_worker
 
         store = await self.store()

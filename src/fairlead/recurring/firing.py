@@ -19,7 +19,7 @@ from fairlead.telemetry.events import (
 )
 
 BATCH = 100
-LONGEST_SLEEP = 5.0
+LONGEST_SLEEP = 15.0
 IN_OTHER_HANDS = 0.1  # pause while another scheduler fires the due schedules
 
 

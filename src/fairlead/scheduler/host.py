@@ -19,10 +19,26 @@ from fairlead.scheduler.ledger import LedgerKeeper
 from fairlead.scheduler.promote import Promoter
 from fairlead.scheduler.prune import Pruner
 from fairlead.scheduler.recover import Recoverer
-from fairlead.scheduler.runner import ServiceHost
+from fairlead.scheduler.runner import Service, ServiceHost
 from fairlead.scheduler.sample import Sampler
 from fairlead.scheduler.watch import Watcher
 from fairlead.telemetry.events import Telemetry
+
+
+def make_services(store: Store, settings: Settings, telemetry: Telemetry) -> list[Service]:
+    """The services that run under the leader."""
+    return [
+        Promoter(store, settings.promote_rate, settings.promote_tenant_rate, telemetry),
+        Expirer(store, telemetry),
+        Recurrer(store, telemetry),
+        Recoverer(store, min(2.5, settings.lease / 4), telemetry),
+        Pruner(store, settings.retention),
+        LedgerKeeper(store, settings.ledger_retention),
+        Classifier(store, telemetry),
+        Sampler(store),
+        Watcher(store),
+        Alerter(store, telemetry),
+    ]
 
 
 @contextlib.asynccontextmanager
@@ -31,22 +47,11 @@ async def hosted_services(
 ) -> AsyncIterator[ServiceHost]:
     """Run the services while the body runs, and declare the schedules of the app's code."""
     lead = min(settings.lead, settings.lease / 2)
-    recover_every = min(2.5, settings.lease / 4)
-    watcher = Watcher(store)
+    services = make_services(store, settings, telemetry)
+    watcher = next(service for service in services if isinstance(service, Watcher))
     host = ServiceHost(
         store,
-        [
-            Promoter(store, settings.promote_rate, settings.promote_tenant_rate, telemetry),
-            Expirer(store, telemetry),
-            Recurrer(store, telemetry),
-            Recoverer(store, recover_every, telemetry),
-            Pruner(store, settings.retention),
-            LedgerKeeper(store, settings.ledger_retention),
-            Classifier(store, telemetry),
-            Sampler(store),
-            watcher,
-            Alerter(store, telemetry),
-        ],
+        services,
         Leader(store, lead, telemetry),
         telemetry,
     )
