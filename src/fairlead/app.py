@@ -145,7 +145,7 @@ class App:
         payload: Mapping[str, Any] | None = None,
         **terms: "Unpack[Terms]",
     ) -> Callable[[AnyHandler], AnyHandler]:
-        """Declare a schedule above `@app.handler(...)`: cron of five or six fields, @daily, every 30s; a second needs `name`."""
+        """Declare a schedule, above `@app.handler(...)`: cron, @daily, every 30s; a second one needs a `name`."""
         from fairlead.handlers.recurring import handler_schedule
 
         def declare_schedule(handler: AnyHandler) -> AnyHandler:
