@@ -16,7 +16,7 @@ from fairlead.records.store import Store
 from fairlead.telemetry.events import LateExecution, Telemetry
 
 BATCH = 500
-INTERVAL = 2.0
+INTERVAL = 5.0
 ANY = Policies()  # it is not retried whatever its policy says
 
 
