@@ -193,7 +193,8 @@ class Context:
         The state is a pydantic model, a dataclass, plain JSON data or bytes, and `version` is that of its shape (the
         type's version if not given). Call it as often as you like: at most once a second the newest state is
         written, and at once when the run is interrupted, or with `now=True`. A crash loses what was said in the last
-        second. Without a state the row in hand of `ctx.resume` counts as done. Inside the block of `ctx.transaction()` it is saved with the block's rows, and the block commits both.
+        second. Without a state, the row in hand of `ctx.resume` counts as done. Inside the block of
+        `ctx.transaction()` it is saved with the block's rows, and the block commits both.
         """
         checkpoints = self.checkpoints
         await checkpoints.read()

@@ -38,4 +38,4 @@ class Checkpoints:
     async def kept(self, job_id: str) -> list[CheckpointRecord]:
         """Return the kept checkpoints of a job, newest first."""
         found = await self._database.ask("list_checkpoints", id=job_id)
-        return [CheckpointRecord(number, name, datetime.fromtimestamp(when, UTC), *rest) for number, name, when, *rest in found]
+        return [CheckpointRecord(row[0], row[1], datetime.fromtimestamp(row[2], UTC), *row[3:]) for row in found]
