@@ -7,8 +7,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fairlead.core.jobs.checkpoints import MOST_RESUMPTIONS, LastCheckpoint
 from fairlead.core.jobs.failure import CRASH_LIMIT, FailureClass, Policies, RetryDenial, policies
-from fairlead.core.jobs.model import CancelRequest, Claim, Ending, ErrorInfo, Held, Hold, Lane, Lease, Outcome, Priority
+from fairlead.core.jobs.model import (
+    CancelRequest,
+    Claim,
+    Ending,
+    ErrorInfo,
+    Held,
+    Hold,
+    Lane,
+    Lease,
+    Outcome,
+    Priority,
+    Settlement,
+)
 from fairlead.core.jobs.retry import Retry
 from fairlead.core.jobs.settle import RetryAdjustment, settle, settle_as_cancelled
 from fairlead.core.jobs.states import MOVES, PENDING, State
@@ -323,3 +336,53 @@ def test_a_last_attempt_ends_a_job_that_would_be_tried_again_and_keeps_its_group
     own = settle(CLAIM._replace(attempt=99), outcome, POLICY, Random(1), adjustment)
     assert own.state is State.DEAD
     assert own.retry_denied_by is None, "its own policy had ended it"
+
+
+# A job with a checkpoint
+
+
+def interrupt(ending: Ending, last: LastCheckpoint, job: Claim = CLAIM) -> Settlement:
+    return settle(job, Outcome(ending, checkpoint=last), POLICY, Random(1))
+
+
+@pytest.mark.parametrize("ending", [Ending.RELEASED, Ending.LOST])
+def test_an_interrupted_job_is_resumed_in_the_same_attempt(ending: Ending) -> None:
+    settlement = interrupt(ending, LastCheckpoint(9, CLAIM.fence, resumptions=4))
+    assert (settlement.state, settlement.attempt, settlement.crashes) == (State.READY, CLAIM.attempt - 1, CLAIM.crashes)
+    assert settlement.checkpoint == LastCheckpoint(9, CLAIM.fence, resumptions=5, stalled=1)
+
+
+@pytest.mark.parametrize("ending", [Ending.RELEASED, Ending.LOST])
+def test_a_second_resumption_without_a_newer_checkpoint_is_a_failure(ending: Ending) -> None:
+    settlement = interrupt(ending, LastCheckpoint(9, CLAIM.fence - 1, resumptions=5, stalled=1))
+    assert (settlement.state, settlement.ending, settlement.attempt) == (State.RETRYING, Ending.FAILED, CLAIM.attempt)
+    assert settlement.error is not None
+    assert (settlement.error.type, settlement.error.failure) == ("NoProgress", FailureClass.CRASH)
+    assert "checkpoint 9" in settlement.error.message
+    assert settlement.checkpoint == LastCheckpoint(9, CLAIM.fence - 1), "the next attempt has resumptions of its own"
+    last = interrupt(ending, LastCheckpoint(9, CLAIM.fence - 1, 5, stalled=1), CLAIM._replace(attempt=CRASH_LIMIT))
+    assert last.state is State.DEAD
+
+
+def test_progress_allows_the_next_resumption() -> None:
+    assert interrupt(Ending.LOST, LastCheckpoint(10, CLAIM.fence, 5, stalled=0)).state is State.READY
+    assert interrupt(Ending.LOST, LastCheckpoint(9, CLAIM.fence - 1, 5, stalled=0)).state is State.READY
+
+
+def test_resumptions_of_an_attempt_have_a_limit() -> None:
+    assert interrupt(Ending.LOST, LastCheckpoint(9, CLAIM.fence, MOST_RESUMPTIONS - 1)).state is State.READY
+    settlement = interrupt(Ending.LOST, LastCheckpoint(9, CLAIM.fence, MOST_RESUMPTIONS))
+    assert settlement.state is State.RETRYING
+    assert settlement.error is not None
+    assert settlement.error.type == "TooManyResumptions"
+
+
+def test_a_cancelled_job_is_not_resumed() -> None:
+    asked = CLAIM._replace(cancel=CancelRequest("me", None, 1.0))
+    assert interrupt(Ending.RELEASED, LastCheckpoint(9, CLAIM.fence), asked).state is State.CANCELLED
+
+
+def test_a_failure_with_a_checkpoint_is_an_ordinary_failure() -> None:
+    outcome = Outcome(Ending.FAILED, error=ERROR, checkpoint=LastCheckpoint(9, CLAIM.fence))
+    settlement = settle(CLAIM, outcome, POLICY, Random(1))
+    assert (settlement.state, settlement.attempt, settlement.checkpoint) == (State.RETRYING, 2, None)
