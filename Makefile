@@ -79,6 +79,7 @@ $(STAMP): pyproject.toml constraints.txt
 run: export FAIRLEAD_DATABASE_URL := $(FAIRLEAD_DATABASE_URL)
 run: setup try-dashboard
 	@echo "Starting the tour (tour.db, unless FAIRLEAD_DATABASE_URL names another database); Ctrl-C stops it"
+	@$(VENV)/bin/fairlead migrate >/dev/null
 	@$(VENV)/bin/fairlead up examples.tour:app --start visitors
 
 # The build is kept until its sources change; the tools are installed again when their list changes.

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from fairlead.cli.bench import Jobs, Processes, Rounds, Seconds, StoreUrl, run
-from fairlead.cli.loading import Json
+from fairlead.cli.options import Json
 
 ROOT = Path(__file__).resolve().parent.parent
 

@@ -10,7 +10,7 @@ from benchmarks.journal import read_notes
 from benchmarks.study import OPERATOR, study_workers, temporary_folders
 from fairlead.bench.report import Report, describe
 from fairlead.bench.scratch import Scratch
-from fairlead.operate.tenants import add_tenant
+from tests.support.settings import add_tenant
 
 WARM_UP = 5.0
 SPARE = 1.5  # times the jobs that a tenant can get done

@@ -13,8 +13,7 @@ from fairlead.bench.app import calls
 from fairlead.bench.drain import BATCH
 from fairlead.bench.report import Report, describe
 from fairlead.bench.scratch import Scratch
-from fairlead.operate.backpressure import set_depth
-from fairlead.operate.limits import set_limit
+from fairlead.operate.settings import set_setting
 
 CLOSED = "closed"
 PAYLOAD = 64
@@ -76,13 +75,13 @@ def _row(case: Case, jobs: int, found: Sequence[Cost]) -> dict[str, Any]:
 
 async def _measure(url: str, case: Case, jobs: int) -> Cost:
     async with StudyApp(url) as app:
-        await set_depth(await app.store(), "tenant", "*", 10**9, OPERATOR)
+        await set_setting(await app.store(), "depth", "tenant:*", {"waiting": 10**9}, OPERATOR)
         if case.history:
             await _submit(app, case.history)
             await timed_drain(app, case.history, 1, 500)
         if case.closed:
             await _submit(app, case.closed, CLOSED)
-            await set_limit(await app.store(), "tenant", CLOSED, OPERATOR, concurrent=0)
+            await set_setting(await app.store(), "limit", f"tenant:{CLOSED}", {"concurrent": 0}, OPERATOR)
         async with _idle_transaction(url if case.idle_transaction else None):
             for number in range(case.tenants):
                 await _submit(app, max(1, jobs // case.tenants), f"tenant-{number}")

@@ -10,7 +10,7 @@ from fairlead.bench.app import calls
 from fairlead.bench.report import Report, describe
 from fairlead.bench.scratch import Scratch
 from fairlead.bench.workers import POOL, until_counted
-from fairlead.operate.pauses import pause, resume
+from tests.support.settings import pause, resume
 
 BATCH = 10_000
 

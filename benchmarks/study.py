@@ -15,7 +15,7 @@ from benchmarks.app import APP, StudyApp
 from benchmarks.journal import JOURNAL_VARIABLE, read_notes
 from fairlead.bench.workers import POOL, running_workers, until_counted
 from fairlead.operate.audit import Operator, whoami
-from fairlead.operate.pauses import pause, resume
+from tests.support.settings import pause, resume
 
 PATIENCE = 60.0
 OPERATOR = Operator(whoami(), "benchmark")

@@ -1,9 +1,10 @@
 import preact from "@preact/preset-vite";
 import { defineConfig } from "vite";
 
-// The page is served below /dashboard/ by Fairlead itself; everything it needs is in the built files.
+// The page is served below /dashboard/ by Fairlead itself, wherever that is mounted: the server writes the base element,
+// and every address in the built files is relative to it.
 export default defineConfig({
-  base: "/dashboard/",
+  base: "./",
   plugins: [preact()],
   build: {
     outDir: "../src/fairlead/dashboard/static",

@@ -9,9 +9,10 @@ or, in an environment where Fairlead is installed,
     fairlead up examples.tour:app --start visitors
 
 It uses tour.db in the current folder, or the database that FAIRLEAD_DATABASE_URL names (on PostgreSQL run
-`fairlead migrate` once before). You will see a few jobs end every second: mails and thumbnails that succeed, calls to a
-bank that answers badly and are retried, now and then a report that takes seconds, and a rare job that always fails and
-becomes a dead letter. Ctrl-C stops it; what runs finishes first.
+`fairlead migrate` once before). You will see a few jobs end every second: mails, thumbnails and charges that succeed,
+now and then a report that takes seconds, and each minute a tally that a schedule makes. One thing is wrong in this
+town: some visitors still ask for a sync with a mainframe that was switched off, whose jobs become dead letters. Find
+them on the page of dead letters, or with `fairlead jobs groups`. Ctrl-C stops it within seconds.
 
 The stream is made by `visitors`: each run submits what happens in one second and then its own successor. The successor
 carries an idempotency key made of the second it stands for, so that two starts, or ten, still make one stream.
@@ -28,11 +29,11 @@ import fairlead
 TENANTS = ("bakery", "bookshop", "florist", "library", "museum")
 SECOND = 1.0
 
-app = fairlead.App(None if os.environ.get("FAIRLEAD_DATABASE_URL") else "sqlite:///tour.db")
+app = fairlead.App(None if os.environ.get("FAIRLEAD_DATABASE_URL") else "sqlite:///tour.db", drain="3s")
 
 
 class BankUnavailable(Exception):
-    """The bank of this town answers badly."""
+    """The bank of this town did not answer; it does not happen often."""
 
 
 @app.handler("send_email")
@@ -49,16 +50,21 @@ def thumbnail(image: str, width: int = 160) -> dict[str, str | int]:
     return {"image": image, "width": width, "height": width * 3 // 4}
 
 
-@app.handler("charge_card", timeout="5s", retry=fairlead.Retry(attempts=6, first="1s", factor=2))
+@app.handler(
+    "charge_card",
+    timeout="5s",
+    retry=fairlead.Retry(attempts=6, first="1s", factor=2),
+    limit=fairlead.Limit("bank", concurrent=5, rate="20/s"),
+)
 async def charge_card(ctx: fairlead.Context, order: int, cents: int) -> str:
     """A call to somebody else's service. The key is the same in every attempt, so the bank charges once."""
     await asyncio.sleep(random.uniform(0.05, 0.2))
-    if random.random() < 0.4:
+    if random.random() < 0.03:
         raise BankUnavailable(f"503 for order {order}, key {ctx.idempotency_key}")
     return f"charged {cents / 100:.2f}"
 
 
-@app.handler("legacy_sync", retry=fairlead.Retry(attempts=2, first="2s"))
+@app.handler("legacy_sync", retry=fairlead.Retry(attempts=2, first="2s"), breaker=fairlead.Breaker.off())
 async def legacy_sync(host: str) -> None:
     """Always fails, and is dead after its second attempt: `fairlead jobs list --state dead` shows it."""
     raise ConnectionRefusedError(f"{host} was switched off years ago")
@@ -72,6 +78,13 @@ def monthly_report(ctx: fairlead.Context, month: int) -> dict[str, int]:
         ctx.blocking.progress(page, pages, f"writing page {page + 1} of month {month}")
         time.sleep(random.uniform(3, 6) / pages)
     return {"month": month, "pages": pages}
+
+
+@app.recurring("* * * * *")
+@app.handler("tally")
+async def tally() -> str:
+    """Made each minute by its schedule, whoever leads."""
+    return f"counted {random.randrange(1_000)} coins"
 
 
 @app.handler("visitors", retry=fairlead.Retry(attempts=50, cap="10s"))
@@ -112,7 +125,7 @@ async def _visit(dots: int, second: int, number: int) -> None:
         await thumbnail.options(**about).enqueue(f"{tenant}-{second}.jpg")
     elif kind < 0.93:
         await charge_card.options(priority="high", **about).enqueue(order=second, cents=dice.randint(100, 9_900))
-    elif kind < 0.99:
+    elif kind < 0.985:
         await monthly_report.options(priority="low", **about).enqueue(month=dice.randint(1, 12))
     else:
         await legacy_sync.options(**about).enqueue(host=f"mainframe.{tenant}.example")

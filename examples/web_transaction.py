@@ -85,7 +85,7 @@ def report(order: str) -> None:
     """What the database knows about an order."""
     with transaction() as connection:
         (count,) = execute(connection, COUNT, (order,)).fetchone()
-    page = app.sync(app.jobs(type="confirm_order", key=f"order:{order}"))
+    page = app.sync(app.jobs(type="confirm_order", idempotency_key=f"order:{order}"))
     states = ", ".join(job.state for job in page.jobs) or "none"
     print(f"  orders in the database: {count}; jobs: {states}")
 

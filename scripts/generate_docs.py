@@ -1,4 +1,4 @@
-"""Writes the pages of docs/ that are drawn from the code; with --check only compares them.
+"""Writes the pages of docs/ and the types of the dashboard that follow from the code; with --check only compares them.
 
 A page made here is never edited by hand: the code is the source, and a test fails when the two differ.
 """
@@ -6,12 +6,17 @@ A page made here is never edited by hand: the code is the source, and a test fai
 import argparse
 import json
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from fairlead import App
 from fairlead.api import create_app
 from fairlead.core.jobs.states import FINAL, MEANINGS, MOVES, PLANNED, State
+
+TS_HEAD = "// The documents of the API, written by scripts/generate_docs.py: run `make docs`."
+TS_TYPES = {"string": "string", "integer": "number", "number": "number", "boolean": "boolean", "null": "null"}
+Schema = Mapping[str, Any]
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -70,7 +75,50 @@ def openapi_page() -> str:
     return json.dumps(create_app(App("sqlite:///:memory:")).openapi(), indent=1, sort_keys=True) + "\n"
 
 
-PAGES: dict[str, Callable[[], str]] = {"docs/openapi.json": openapi_page, "docs/states.md": states_page}
+def interfaces(description: Mapping[str, Any]) -> str:
+    """All named schemas as TypeScript interfaces, in order of their names."""
+    schemas = description["components"]["schemas"]
+    return "\n\n".join([TS_HEAD, *(_declared(name, schemas[name]) for name in sorted(schemas))]) + "\n"
+
+
+def _declared(name: str, schema: Schema) -> str:
+    if "properties" not in schema:
+        return f"export type {name} = {_type(schema)};"
+    required = schema.get("required", ())
+    defaults = [field for field, one in schema["properties"].items() if "default" in one or "const" in one]
+    lines = [
+        f"  {field}{'' if field in required or field in defaults else '?'}: {_type(one)};"
+        for field, one in schema["properties"].items()
+    ]
+    return "\n".join([f"export interface {name} {{", *lines, "}"])
+
+
+def _type(schema: Schema) -> str:
+    if "$ref" in schema:
+        return str(schema["$ref"]).rpartition("/")[2]
+    if "enum" in schema or "const" in schema:
+        return " | ".join(json.dumps(value) for value in schema.get("enum", [schema.get("const")]))
+    if options := schema.get("anyOf") or schema.get("oneOf") or schema.get("allOf"):
+        return " | ".join(dict.fromkeys(map(_type, options)))
+    if schema.get("type") == "array":
+        item = _type(schema.get("items", {}))
+        return f"({item})[]" if " " in item else f"{item}[]"
+    if schema.get("type") == "object":
+        values = schema.get("additionalProperties")
+        return f"Record<string, {_type(values) if isinstance(values, dict) else 'unknown'}>"
+    return TS_TYPES.get(str(schema.get("type")), "unknown")
+
+
+def types_page() -> str:
+    """The documents of the API as the dashboard's code knows them."""
+    return interfaces(create_app(App("sqlite:///:memory:")).openapi())
+
+
+PAGES: dict[str, Callable[[], str]] = {
+    "docs/openapi.json": openapi_page,
+    "docs/states.md": states_page,
+    "dashboard/src/types.ts": types_page,
+}
 
 
 def stale_pages(root: Path = ROOT) -> list[str]:

@@ -22,21 +22,23 @@ from fairlead.core.web.api_keys import Grant
 from fairlead.handlers.options import Options
 from fairlead.operate.api_keys import create_key
 from fairlead.operate.audit import Operator
+from fairlead.operate.settings import KINDS as SETTINGS
 
 BATCH = 1_000
 ROUNDS = 5
 KINDS = ("good", "bad", "unserved", "good", "tomorrow")
 PATHS = (
-    "stats", "stats/history", "stats/waits", "jobs?limit=50", "jobs?limit=50&state=ready", "jobs?limit=50&state=dead",
-    "jobs?limit=50&type=unserved", "jobs?limit=50&tenant=t3", "jobs?limit=50&pool=nobody",
-    "jobs?limit=50&tenant=absent", "jobs?limit=50&idempotency_key=absent", "jobs?limit=50&error_type=ValueError",
-    "jobs?limit=50&key_contains=absent", "jobs?limit=50&state=ready&state=dead&priority=default",
-    "jobs?limit=50&finished_after=2020-01-01T00:00:00Z", "jobs/count?type=unserved", "jobs/count?tenant=t3",
-    "jobs/count?state=scheduled", "dead-letters/count", "dead-letters/count?tenant=t1",
-    "dead-letters/groups?limit=100", "dead-letters/groups?tenant=t1", "dead-letters?limit=50&type=bad",
-    "tenants", "tenants/t3?window=3600", "tiers", "shares", "shares?window=2592000", "backpressure", "retry-budgets",
-    "schedules", "fires?expression=0%206%20*%20*%20*", "workers", "pauses", "pools", "breakers", "quarantines",
-    "limits", "types", "types/good", "audit", "audit/verification", "keys",
+    "me", "status", "status/history", "status/waits", "jobs?limit=50", "jobs?limit=50&states=ready",
+    "jobs?limit=50&states=dead", "jobs?limit=50&fields=payload", "jobs?limit=50&type=unserved",
+    "jobs?limit=50&tenant=t3",
+    "jobs?limit=50&pool=nobody", "jobs?limit=50&tenant=absent", "jobs?limit=50&idempotency_key=absent",
+    "jobs?limit=50&error_type=ValueError", "jobs?limit=50&key_contains=absent",
+    "jobs?limit=50&states=ready&states=dead&priority=default", "jobs?limit=50&finished_after=2020-01-01T00:00:00Z",
+    "jobs/count?type=unserved", "jobs/count?tenant=t3", "jobs/count?states=scheduled", "dead-letters/count",
+    "dead-letters/count?tenant=t1", "dead-letters/groups?limit=100", "dead-letters/groups?tenant=t1",
+    "jobs?states=dead&limit=50&type=bad", "tenants", "tenants/t3?window=3600", "tiers", "shares",
+    "shares?window=2592000", "schedules", "fires?expression=0%206%20*%20*%20*", "workers", "types", "types/good",
+    "audit", "audit/verification", "keys", "settings", *(f"settings/{kind}" for kind in SETTINGS),
 )  # fmt: skip
 
 

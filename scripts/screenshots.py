@@ -34,12 +34,12 @@ SCHEDULES = [
     ("newsletter", "every 10s", "send_email", '{"recipient": "all@bookshop.example", "subject": "News"}'),
 ]
 SETTINGS: dict[str, dict[str, object]] = {
-    "/v1/tenants/museum": {"tier": "pro", "weight": 150.0},
-    "/v1/limits/type/thumbnail": {"concurrent": 4},
-    "/v1/limits/tenant/bakery": {"rate": 20.0, "burst": 40.0},
-    "/v1/backpressure/depths/tenant/museum": {"waiting": 5000},
-    "/v1/backpressure/rates/tier/free": {"rate": 10.0},
-    "/v1/backpressure/overload": {"waiting": 100_000, "action": "defer", "delay": 60.0},
+    "tenant/museum": {"tier": "pro", "weight": 150.0},
+    "limit/type:thumbnail": {"concurrent": 4},
+    "limit/tenant:bakery": {"rate": 20.0, "burst": 40.0},
+    "depth/tenant:museum": {"waiting": 5000},
+    "submission/tier:free": {"rate": 10.0},
+    "overload/policy": {"waiting": 100_000, "action": "defer", "delay": 60.0},
 }
 PAGES = {
     "overview": "/",
@@ -171,10 +171,10 @@ def make_trouble(address: str, key: str, hook: str) -> None:
             tenant = ("museum", "library", "bakery")[number % 3]
             body = {"type": "legacy_sync", "payload": {"host": f"mainframe.{tenant}.example"}, "tenant": tenant}
             http.post("/v1/jobs", json=body).raise_for_status()
-        pause = {"scope": "tenant", "name": "florist", "reason": "their mail server is being moved"}
-        http.post("/v1/pauses", json=pause).raise_for_status()
-        for path, setting in SETTINGS.items():
-            http.put(path, json=setting).raise_for_status()
+        why = {"reason": "their mail server is being moved"}
+        http.put("/v1/settings/pause/tenant:florist", json=why).raise_for_status()
+        for path, value in SETTINGS.items():
+            http.put(f"/v1/settings/{path}", json={"value": value}).raise_for_status()
         make_callbacks(http, hook)
 
 
@@ -254,7 +254,7 @@ def until_said(process: subprocess.Popen[bytes], log: Path) -> tuple[str, str]:
     """Wait for the link."""
     deadline = time.monotonic() + PATIENCE
     while time.monotonic() < deadline and process.poll() is None:
-        found = re.search(r"dashboard: (http://\S+)/dashboard/#key=(\S+)", log.read_text(encoding="utf-8"))
+        found = re.search(r'"dashboard": "(http://\S+)/dashboard/#key=(\w+)"', log.read_text(encoding="utf-8"))
         if found:
             return found[1], found[2]
         time.sleep(0.1)

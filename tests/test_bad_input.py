@@ -5,9 +5,10 @@ import math
 from collections.abc import AsyncIterator
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import pytest
+from pydantic import AfterValidator
 
 import fairlead
 
@@ -134,10 +135,28 @@ def test_settings_report_all_that_is_wrong_and_where_it_came_from(monkeypatch: p
     assert "retention (from the arguments)" in text
 
 
-def test_a_setting_that_is_misspelt_in_the_environment_is_not_ignored(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("FAIRLEAD_DATABSE_URL", "postgresql://host/x")
-    with pytest.raises(fairlead.ConfigError, match="do you mean FAIRLEAD_DATABASE_URL"):
-        fairlead.App()
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [("DATABSE_URL", "DATABASE_URL"), ("LEESE", "LEASE"), ("HEARTBEET", "HEARTBEAT"), ("POL", "POLL")],
+)
+def test_a_setting_that_is_misspelt_in_the_environment_is_not_ignored(
+    monkeypatch: pytest.MonkeyPatch, name: str, meant: str
+) -> None:
+    monkeypatch.setenv(f"FAIRLEAD_{name}", "5s")
+    with pytest.raises(fairlead.ConfigError, match=f"do you mean FAIRLEAD_{meant}"):
+        fairlead.App("sqlite:///:memory:")
+
+
+def test_a_variable_that_is_no_setting_is_a_warning(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setenv("FAIRLEAD_COLOUR_SCHEME", "dark")
+    with caplog.at_level("WARNING", "fairlead"):
+        fairlead.App("sqlite:///:memory:")
+        fairlead.App("sqlite:///:memory:")
+    assert [record.getMessage() for record in caplog.records] == [
+        "FAIRLEAD_COLOUR_SCHEME is set in the environment, but there is no such setting; it is ignored"
+    ]
 
 
 def test_settings_do_not_show_the_password() -> None:
@@ -173,3 +192,19 @@ def test_a_file_that_cannot_be_read_is_named(content: bytes, tmp_path: Path, mon
 def test_a_declaration_that_cannot_work_is_refused(declaration: Any, words: str) -> None:
     with pytest.raises(fairlead.ConfigError, match=words):
         declaration(fairlead.App("sqlite:///:memory:"))
+
+
+async def test_what_a_validator_says_of_an_argument_is_said_without_the_words_of_a_library() -> None:
+    app = fairlead.App("sqlite:///:memory:")
+
+    def even(value: int) -> int:
+        if value % 2:
+            raise ValueError("an even number is needed")
+        return value
+
+    @app.handler("pair")
+    async def pair(number: Annotated[int, AfterValidator(even)]) -> None: ...
+
+    async with app:
+        with pytest.raises(fairlead.InvalidArguments, match="number: an even number is needed"):
+            await pair.enqueue(number=3)

@@ -129,6 +129,9 @@ def test_statements_live_in_sql_files() -> None:
     assert offences == []
 
 
+NAMED_STATEMENT = re.compile(r"^-- name: (\w+)\n(.*?)(?=^-- name: |\Z)", re.MULTILINE | re.DOTALL)
+
+
 def count_statements(script: str) -> int:
     """Statements of a script; a semicolon in a comment or in a quoted text separates nothing."""
     quoted_or_comment = r"--[^\n]*|/\*.*?\*/|'(?:[^']|'')*'|(\$\w*\$).*?\1"
@@ -136,10 +139,15 @@ def count_statements(script: str) -> int:
     return sum(1 for piece in bare.split(";") if piece.strip())
 
 
-def test_a_query_file_holds_one_statement() -> None:
-    paths = [path for path in sorted(SOURCE.rglob("*.sql")) if "queries" in path.parts]
-    counts = {path: count_statements(path.read_text(encoding="utf-8")) for path in paths}
-    assert [f"{place(path)}: {count} statements" for path, count in counts.items() if count != 1] == []
+def test_a_name_has_one_statement() -> None:
+    counts = {
+        f"{place(path)} {name}": count_statements(text)
+        for path in sorted(SOURCE.rglob("*.sql"))
+        if path.parent.name == "sql"
+        for name, text in NAMED_STATEMENT.findall(path.read_text(encoding="utf-8"))
+    }
+    assert len(counts) > 200
+    assert [f"{name}: {count} statements" for name, count in counts.items() if count != 1] == []
 
 
 def test_statements_are_counted_without_comments_and_quotes() -> None:

@@ -30,15 +30,23 @@ export async function send<T>(method: "POST" | "PATCH" | "DELETE" | "PUT", path:
   return request<T>(method, path, body, condition);
 }
 
-// A name in a path; the slashes that it may have stay.
+// A name as one part of a path.
 export function named(path: string, name: string): string {
-  return `${path}/${name.split("/").map(encodeURIComponent).join("/")}`;
+  return `${path}/${encodeURIComponent(name)}`;
+}
+
+// Where the application is mounted; the page lies below it at /dashboard/, and the server says so in the base element.
+const ROOT = new URL("..", document.baseURI).pathname.replace(/\/$/, "");
+
+// A path of the application as the browser asks for it.
+export function at(path: string): string {
+  return ROOT + path;
 }
 
 // Server-sent events in the answer to a POST, which a browser's own reader of events cannot make.
 export async function stream(path: string, body: unknown, stop: AbortSignal, told: (name: string, document: unknown) => void): Promise<void> {
   const headers = { "X-Fairlead-Dashboard": "1", "Content-Type": "application/json" };
-  const answer = await fetch(path, { method: "POST", headers, body: JSON.stringify(body), credentials: "same-origin", signal: stop });
+  const answer = await fetch(at(path), { method: "POST", headers, body: JSON.stringify(body), credentials: "same-origin", signal: stop });
   if (!answer.ok || !answer.body) throw await refusal(answer);
   const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader();
   let text = "";
@@ -56,7 +64,7 @@ async function request<T>(method: string, path: string, body?: unknown, conditio
   const headers: Record<string, string> = { "X-Fairlead-Dashboard": "1", ...condition };
   if (body !== undefined) headers["Content-Type"] = "application/json";
   const asked = session;
-  const answer = await fetch(path, {
+  const answer = await fetch(at(path), {
     method,
     headers,
     body: body === undefined ? undefined : JSON.stringify(body),

@@ -22,7 +22,7 @@ import { Tenants } from "./pages/tenants";
 import { Types } from "./pages/types";
 import { Workers } from "./pages/workers";
 import { decoded, usePlace, type Place } from "./router";
-import type { Session } from "./types";
+import type { MeDocument as Session } from "./types";
 
 interface Page {
   path: string;
@@ -83,11 +83,11 @@ function Frame({ session, signOut }: { session: Session; signOut: () => void }) 
   const nav = useRef<HTMLElement>(null);
   useEffect(() => nav.current?.querySelector("[aria-current]")?.scrollIntoView({ block: "nearest", inline: "center" }), [place.path]);
   const pages = PAGES.filter(
-    (page) => (!page.everywhere || session.tenant === null) && (!page.scope || session.scopes.includes(page.scope)),
+    (page) => (!page.everywhere || session.tenant === null) && (!page.scope || (session.scopes as string[]).includes(page.scope)),
   );
   return (
     <>
-      <a class="skip" href="#content">
+      <a class="skip" href={`${window.location.pathname}${window.location.search}#content`}>
         To the content
       </a>
       <header>
@@ -122,7 +122,7 @@ function Frame({ session, signOut }: { session: Session; signOut: () => void }) 
 }
 
 function Content({ place, session }: { place: Place; session: Session }) {
-  const may = (scope: string) => session.scopes.includes(scope) || session.scopes.includes("admin");
+  const may = (scope: string) => (session.scopes as string[]).includes(scope) || session.scopes.includes("admin");
   const operates = may("operate");
   const [, first, second] = place.path.split("/");
   if (first === "jobs" && second) return <JobPage key={second} id={decoded(second)} operates={operates} />;

@@ -2,7 +2,7 @@
 
 import { useEffect, useState } from "preact/hooks";
 
-const BASE = "/dashboard";
+const BASE = new URL(".", document.baseURI).pathname.replace(/\/$/, "");
 
 export interface Place {
   path: string;

@@ -7,7 +7,7 @@ import re
 import sys
 import threading
 import time
-from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Concatenate, ParamSpec, Self, TypeVar, Unpack, overload
@@ -25,14 +25,17 @@ from fairlead.core.durations import Duration
 from fairlead.core.insight.explain import Explanation
 from fairlead.core.insight.timeline import Moment
 from fairlead.core.jobs.cancel import GRACE
+from fairlead.core.jobs.dead_letters import DeadGroup
 from fairlead.core.jobs.failure import FailureClass
-from fairlead.core.jobs.model import AttemptRecord, DeadGroup, JobFilter, JobRecord, Page, Priority
+from fairlead.core.jobs.job_records import AttemptRecord, JobFilter, JobRecord, Page
+from fairlead.core.jobs.model import Priority
 from fairlead.core.jobs.states import State
 from fairlead.core.names import check_name
 from fairlead.core.protection.breaker import Breaker
 from fairlead.core.protection.quarantine import Quarantine
 from fairlead.core.protection.retry_budget import RetryBudget
 from fairlead.core.web.callbacks import check_type_name
+from fairlead.embedded import embedded_worker
 from fairlead.errors import ConfigError
 from fairlead.handlers.context import Context
 from fairlead.handlers.options import require_known
@@ -44,7 +47,6 @@ from fairlead.operate.cancel_jobs import CancelCounts
 from fairlead.records.store import Store
 from fairlead.telemetry.events import Event, Telemetry
 from fairlead.wiring import check_url, is_in_memory, make_blocking_store, make_lease_book, make_store, migrate
-from fairlead.worker.embedded import embedded_worker
 from fairlead.worker.service import Worker
 
 P = ParamSpec("P")
@@ -68,6 +70,7 @@ class App:
         breaker: Breaker | None = None,
         quarantine: Quarantine | None = None,
         retry_budget: RetryBudget | None = None,
+        include: Sequence[str] = (),
         **settings: Any,
     ) -> None:
         """`name` tells this app's declared schedules from those of others in the database: the module, if not given.
@@ -75,11 +78,13 @@ class App:
         `database_url` is sqlite:///file.db, sqlite:///:memory: or postgresql://…; without it the settings decide
         (fairlead.toml, FAIRLEAD_DATABASE_URL). Other settings can be given by name; see fairlead.config.Settings.
         `clock` is the time of a SQLite store: tests may hand over a fairlead.testing.ManualClock. `breaker` and
-        `quarantine` are for types and dependencies without their own, `retry_budget` for each tenant."""
+        `quarantine` are for types and dependencies without their own, `retry_budget` for each tenant. `include` names
+        modules with handlers, such as "shop.jobs", which the command line imports when it loads the app."""
         self.settings = load_settings(database_url=database_url, **settings)
         check_url(self.settings.database_url)
         own_name = check_name("app", name or _module(sys._getframe(1).f_globals))
         self.registry = Registry(own_name, breaker, quarantine, retry_budget)
+        self.include = tuple(include)
         self.schedules = Schedules(self)
         self.telemetry = Telemetry()
         self.clock = clock
@@ -247,7 +252,7 @@ class App:
         tenant: str | None = None,
         pool: str | None = None,
         priority: Priority | None = None,
-        key: str | None = None,
+        idempotency_key: str | None = None,
         key_contains: str | None = None,
         limit: int = 100,
         cursor: str | None = None,
@@ -256,7 +261,7 @@ class App:
 
         A search with `key_contains` looks at a bounded number of jobs, so its page may be short and have a cursor.
         """
-        wanted = JobFilter(states, type, tenant, pool, priority, key)
+        wanted = JobFilter(states, type, tenant, pool, priority, idempotency_key)
         page = await (await self.client()).list_jobs(wanted, limit, cursor, key_contains)
         return replace(page, jobs=tuple(map(with_result, page.jobs)))
 
@@ -278,12 +283,12 @@ class App:
         tenant: str | None = None,
         pool: str | None = None,
         priority: Priority | None = None,
-        key: str | None = None,
+        idempotency_key: str | None = None,
         grace: Duration = GRACE,
         actor: str | None = None,
     ) -> CancelCounts:
         """Cancel all live jobs that fit, in batches; says how many, and of how many the worker was asked."""
-        wanted = JobFilter(states, type, tenant, pool, priority, key)
+        wanted = JobFilter(states, type, tenant, pool, priority, idempotency_key)
         if wanted == JobFilter():
             raise ConfigError("say which jobs to cancel: a type, a tenant, a pool ...; states=tuple(State) means all")
         operator = Operator(actor or whoami(), reason)

@@ -1,7 +1,10 @@
 """Settings: defaults < fairlead.toml < environment (FAIRLEAD_*) < arguments, validated once, all errors together."""
 
+import logging
 import os
+import re
 import tomllib
+from collections.abc import Iterable
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated, Any
@@ -15,7 +18,12 @@ from fairlead.errors import ConfigError
 
 FILE = "fairlead.toml"
 PREFIX = "FAIRLEAD_"
-NEARLY = 0.95
+NEARLY = 0.75
+
+# Fairlead's own, its tests', and those that Kubernetes makes for services whose names begin with fairlead.
+_OTHERS = re.compile(rf"{PREFIX}(SUPERVISOR_SOCKET|TEST_\w+|(\w+_)?(SERVICE_HOST|SERVICE_PORT\w*|PORT(_\d+_\w+)?))")
+_log = logging.getLogger("fairlead")
+_warned: set[str] = set()
 
 
 def _seconds(value: Any) -> float:
@@ -131,16 +139,25 @@ def _from_file(path: Path) -> dict[str, Any]:
 
 def _from_environment() -> dict[str, Any]:
     names = {f"{PREFIX}{name.upper()}": name for name in Settings.model_fields}
-    _refuse_misspelt([key for key in os.environ if key.startswith(PREFIX) and key not in names], list(names))
+    _check_unknown([key for key in os.environ if key.startswith(PREFIX) and key not in names], names)
     return {names[key]: value for key, value in os.environ.items() if key in names and value != ""}
 
 
-def _refuse_misspelt(unknown: list[str], names: list[str]) -> None:
-    """Refuse misspelt settings; other unknown variables are allowed, because Kubernetes makes some."""
-    found = [(key, near[0]) for key in unknown if (near := get_close_matches(key, names, 1, NEARLY))]
-    if found:
-        lines = [f"{key} (from the environment): there is no such setting; do you mean {near}?" for key, near in found]
-        raise ConfigError("settings that cannot work:\n  " + "\n  ".join(lines))
+def _check_unknown(unknown: Iterable[str], names: Iterable[str]) -> None:
+    """Refuse variables that are nearly a setting, and warn once of others that are none; both would be ignored."""
+    known = [name.removeprefix(PREFIX) for name in names]
+    misspelt = []
+    for key in sorted(unknown):
+        near = get_close_matches(key.removeprefix(PREFIX), known, 1, NEARLY)
+        if _OTHERS.fullmatch(key):
+            continue
+        if near:
+            misspelt.append(f"{key} (from the environment): there is no such setting; do you mean {PREFIX}{near[0]}?")
+        elif key not in _warned:
+            _warned.add(key)
+            _log.warning("%s is set in the environment, but there is no such setting; it is ignored", key)
+    if misspelt:
+        raise ConfigError("settings that cannot work:\n  " + "\n  ".join(misspelt))
 
 
 def _describe(error: ValidationError, sources: dict[str, str]) -> str:

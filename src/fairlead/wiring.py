@@ -75,6 +75,15 @@ def shown(url: str) -> str:
     return url
 
 
+def database_file(url: str) -> str | None:
+    """The file of a SQLite database; None where there is none."""
+    if _is_postgres(url) or is_in_memory(url):
+        return None
+    from fairlead.stores.sqlite.address import parse
+
+    return parse(url).path
+
+
 def is_in_memory(url: str) -> bool:
     """Whether the store lives and dies with this process."""
     return url.split("?")[0] in ("sqlite://", "sqlite:///:memory:")

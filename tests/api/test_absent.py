@@ -8,21 +8,21 @@ from tests.api.conftest import Api
 
 WHY = {"reason": "a test"}
 ABSENT: list[tuple[str, str, dict[str, Any] | None]] = [
-    ("DELETE", "/v1/tenants/nobody", None),
-    ("DELETE", "/v1/pools/nobody", None),
-    ("DELETE", "/v1/pools/short", None),
-    ("DELETE", "/v1/retry-budgets/nobody", None),
-    ("DELETE", "/v1/limits/tenant/nobody", None),
-    ("DELETE", "/v1/backpressure/depths/tenant/nobody", None),
-    ("DELETE", "/v1/backpressure/rates/tenant/nobody", None),
-    ("DELETE", "/v1/backpressure/overload", None),
-    ("POST", "/v1/pauses/resume", {"scope": "tenant", "name": "nobody", **WHY}),
-    ("POST", "/v1/breakers/open", {"name": "nobody", **WHY}),
-    ("POST", "/v1/breakers/close", {"name": "nobody", **WHY}),
-    ("POST", "/v1/quarantines/release", {"type": "nobody", **WHY}),
+    ("DELETE", "/v1/settings/tenant/nobody", None),
+    ("DELETE", "/v1/settings/pool/nobody", None),
+    ("DELETE", "/v1/settings/pool/short", None),
+    ("DELETE", "/v1/settings/budget/nobody", None),
+    ("DELETE", "/v1/settings/limit/tenant:nobody", None),
+    ("DELETE", "/v1/settings/depth/tenant:nobody", None),
+    ("DELETE", "/v1/settings/submission/tenant:nobody", None),
+    ("DELETE", "/v1/settings/overload/policy", None),
+    ("DELETE", "/v1/settings/pause/tenant:nobody", WHY),
+    ("PUT", "/v1/settings/breaker/nobody", {"value": {"phase": "open"}, **WHY}),
+    ("DELETE", "/v1/settings/breaker/dependency:nobody", WHY),
+    ("DELETE", "/v1/settings/quarantine/nobody", WHY),
     ("DELETE", "/v1/schedules/nobody", None),
     ("DELETE", "/v1/callbacks/nobody", None),
-    ("DELETE", "/v1/keys/0123456789", None),
+    ("POST", "/v1/keys/0123456789/revoke", None),
 ]
 
 

@@ -8,13 +8,13 @@ import pytest
 from fairlead.api import allowance
 from fairlead.api.allowance import FAILURES
 from fairlead.api.problems import Problem
-from fairlead.core.protection.token_bucket import Flow
+from fairlead.core.protection.token_bucket import RateLimit
 from fairlead.core.web.api_keys import make_text
 from fairlead.operate.api_keys import create_key
 from fairlead.operate.audit import Operator
-from fairlead.operate.backpressure import set_depth, set_rate
 from fairlead.operate.request_rates import Meter, Reading
 from tests.api.conftest import MEMORY, Api, open_api
+from tests.support.settings import set_depth, set_rate
 
 POLICY = re.compile(r'"(\w+)";q=(\d+)(?:;w=(\d+))?')
 FIELD = re.compile(r'"(\w+)";r=(\d+);t=(\d+)')
@@ -155,7 +155,7 @@ PROXY = "127.0.0.1"  # what the tests' requests come from
 @pytest.fixture
 def _slowly(monkeypatch: pytest.MonkeyPatch) -> None:
     """What an address may fail does not come back within a test."""
-    monkeypatch.setattr(allowance, "FAILURES", Flow(rate=0.001, burst=5.0))
+    monkeypatch.setattr(allowance, "FAILURES", RateLimit(rate=0.001, burst=5.0))
 
 
 async def failing(api: Api, *forwarded: str) -> int:
@@ -216,7 +216,7 @@ async def test_the_cookie_is_for_https_only_where_a_trusted_proxy_says_that_it_s
 
 def test_buckets_are_counted_by_name() -> None:
     now = 0.0
-    meter, way = Meter(lambda: now, most=2), Flow(2.0, 3.0)
+    meter, way = Meter(lambda: now, most=2), RateLimit(2.0, 3.0)
     assert [meter.take("a", way).left for _ in range(3)] == [2, 1, 0]
     assert meter.take("a", way) == Reading(0, 1.5, 0.5)
     assert meter.take("b", way).left == 2
@@ -228,7 +228,7 @@ def test_buckets_are_counted_by_name() -> None:
 
 
 def test_of_too_many_names_the_one_that_was_used_least_lately_is_forgotten() -> None:
-    meter, way = Meter(lambda: 0.0, most=2), Flow(1.0, 1.0)
+    meter, way = Meter(lambda: 0.0, most=2), RateLimit(1.0, 1.0)
     for name in ("a", "b", "a", "c"):
         meter.take(name, way)
     assert meter.again_in("a", way) > 0

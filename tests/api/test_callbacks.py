@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 
-from fairlead.core.jobs.model import JobFilter, Lane, Priority
+from fairlead.core.jobs.job_records import JobFilter
+from fairlead.core.jobs.model import Lane, Priority
 from fairlead.core.web.callbacks import TYPE
 from tests.api.conftest import LANE, Api, open_api
 from tests.contract.making import claim_one, done, new_lease
@@ -30,7 +31,7 @@ async def test_an_endpoint_is_made_shown_changed_and_removed(any_api: Api) -> No
     body = {"enabled": False, "url": HOOK + "/2", "reason": "moved"}
     changed = await ask(any_api, "PATCH", "/v1/callbacks/orders", params=whose, json=body)
     assert (changed["enabled"], changed["url"], changed["events"]) == (False, HOOK + "/2", ["job.dead"])
-    await ask(any_api, "DELETE", "/v1/callbacks/orders", 204, params={**whose, "reason": "over"})
+    await ask(any_api, "DELETE", "/v1/callbacks/orders", 204, params=whose, json={"reason": "over"})
     await ask(any_api, "GET", "/v1/callbacks/orders", 404, params=whose)
     actions = [entry.action for entry in await any_api.store.audit.read(3)]
     assert actions == ["remove callback", "change callback", "add callback"]
@@ -39,19 +40,19 @@ async def test_an_endpoint_is_made_shown_changed_and_removed(any_api: Api) -> No
 async def test_a_secret_is_in_no_answer_but_its_own(any_api: Api) -> None:
     repeated = {"Idempotency-Key": "once"}
     first = (await ask(any_api, "POST", "/v1/callbacks", 201, json=MADE, headers=repeated))["secret"]
-    rotated = await ask(any_api, "POST", "/v1/callbacks/orders/rotate", json={"overlap": 60.0}, headers=repeated)
+    rotated = await ask(any_api, "POST", "/v1/callbacks/orders/rotate-secret", json={"overlap": 60.0}, headers=repeated)
     assert rotated["secrets"] == 2
     texts = [
         (await any_api.call("GET", path)).text
         for path in ("/v1/callbacks", "/v1/callbacks/orders", "/v1/callbacks/orders/deliveries", "/v1/audit")
     ]
     assert not [text for text in texts if first in text or rotated["secret"] in text or "whsec_" in text]
-    ended = await ask(any_api, "POST", "/v1/callbacks/orders/rotate", json={"overlap": 0})
+    ended = await ask(any_api, "POST", "/v1/callbacks/orders/rotate-secret", json={"overlap": 0})
     assert ended["secrets"] == 1
 
 
 async def test_endpoints_are_listed_a_page_at_a_time(api: Api) -> None:
-    for tenant, name in ((None, "b"), ("acme", "c"), ("acme", "a"), ("x/y", "a")):
+    for tenant, name in ((None, "b"), ("acme", "c"), ("acme", "a"), ("x:y", "a")):
         await ask(api, "POST", "/v1/callbacks", 201, json={"name": name, "url": HOOK, "tenant": tenant})
     found: list[Any] = []
     cursor: str | None = None
@@ -62,7 +63,7 @@ async def test_endpoints_are_listed_a_page_at_a_time(api: Api) -> None:
         cursor = page["cursor"]
         if cursor is None:
             break
-    assert found == [(None, "b"), ("acme", "a"), ("acme", "c"), ("x/y", "a")]
+    assert found == [(None, "b"), ("acme", "a"), ("acme", "c"), ("x:y", "a")]
     own = await ask(api, "GET", "/v1/callbacks", params={"tenant": "acme"})
     assert [item["name"] for item in own["callbacks"]] == ["a", "c"]
 
@@ -130,8 +131,8 @@ async def test_a_job_names_its_endpoint(any_api: Api) -> None:
 async def test_a_ping_is_submitted_logged_and_repeated(any_api: Api) -> None:
     await ask(any_api, "POST", "/v1/callbacks", 201, json={**MADE, "tenant": "acme"})
     whose = {"tenant": "acme"}
-    sent = await ask(any_api, "POST", "/v1/callbacks/orders/test", 202, params=whose, json={})
-    lane = Lane("short", "acme", TYPE, Priority.DEFAULT, 1, "fairlead.callback=acme/orders")
+    sent = await ask(any_api, "POST", "/v1/callbacks/orders/ping", 202, params=whose, json={})
+    lane = Lane("short", "acme", TYPE, Priority.DEFAULT, 1, "fairlead.callback=acme:orders")
     assert (await claim_one(any_api.store, new_lease(), lane)).id == sent["delivery"]
     path = f"/v1/callbacks/orders/deliveries/{sent['delivery']}/redeliver"
     again = await ask(any_api, "POST", path, 202, params=whose, json={})
@@ -142,4 +143,4 @@ async def test_a_ping_is_submitted_logged_and_repeated(any_api: Api) -> None:
     await ask(any_api, "POST", f"/v1/callbacks/orders/deliveries/{job}/redeliver", 404, params=whose, json={})
     assert (await ask(any_api, "GET", "/v1/callbacks/orders/deliveries", params=whose))["deliveries"] == []
     await ask(any_api, "PATCH", "/v1/callbacks/orders", params=whose, json={"enabled": False})
-    await ask(any_api, "POST", "/v1/callbacks/orders/test", 409, params=whose, json={})
+    await ask(any_api, "POST", "/v1/callbacks/orders/ping", 409, params=whose, json={})

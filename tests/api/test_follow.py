@@ -9,8 +9,7 @@ from typing import Any
 import httpx2
 import pytest
 
-from fairlead.api import create_app
-from fairlead.api.routes import follow
+from fairlead.api import create_app, streams
 from fairlead.api.serving import address_of, listen_on, serving
 from fairlead.core.jobs.progress import RunReport
 from tests.api.conftest import LANE, MEMORY, Api, mail_app
@@ -115,7 +114,7 @@ async def test_a_job_that_has_ended_is_told_at_once() -> None:
 
 
 async def test_a_quiet_stream_shows_that_it_lives(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(follow, "HEARTBEAT", 0.01)
+    monkeypatch.setattr(streams, "HEARTBEAT", 0.01)
     async with served(MEMORY) as api:
         async with aclosing(events_of(api, await api.submit())) as events:
             async for event in events:
@@ -125,12 +124,12 @@ async def test_a_quiet_stream_shows_that_it_lives(monkeypatch: pytest.MonkeyPatc
 
 
 async def test_a_revoked_key_ends_its_streams(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(follow, "HEARTBEAT", 0.01)
+    monkeypatch.setattr(streams, "HEARTBEAT", 0.01)
     async with served(MEMORY) as api:
         key = await api.key("read")
         async for event in events_of(api, await api.submit(), key):
             if event[0] == "state":
-                await api.call("DELETE", f"/v1/keys/{key[4:14]}")
+                await api.call("POST", f"/v1/keys/{key[4:14]}/revoke")
 
 
 async def test_there_are_only_so_many_streams() -> None:
@@ -153,7 +152,7 @@ async def test_one_key_leaves_room_for_others() -> None:
             await anext(two)
             await until_followed(api, 2)
             headers = {"Authorization": f"Bearer {greedy}"}
-            for path in (f"/v1/jobs/{job_id}/events", f"/v1/jobs/{job_id}/wait", "/v1/stats/stream"):
+            for path in (f"/v1/jobs/{job_id}/events", f"/v1/jobs/{job_id}/wait", "/v1/status/stream"):
                 answer = await api.http.get(path, headers=headers)
                 assert (answer.status_code, answer.json()["code"]) == (429, "TOO_MANY_FOLLOWERS")
             async with aclosing(events_of(api, job_id)) as another:
@@ -165,10 +164,10 @@ async def test_one_key_leaves_room_for_others() -> None:
 async def test_watching_the_system_takes_a_seat_too() -> None:
     async with served(MEMORY, api_followers=1) as api:
         headers = {"Authorization": f"Bearer {api.admin}"}
-        async with api.http.stream("GET", "/v1/stats/stream", headers=headers) as watching:
+        async with api.http.stream("GET", "/v1/status/stream", headers=headers) as watching:
             assert watching.status_code == 200
             await until_followed(api, 1)
-            assert (await api.call("GET", "/v1/stats/stream")).status_code == 429
+            assert (await api.call("GET", "/v1/status/stream")).status_code == 429
         await until_gone(api)
 
 

@@ -70,7 +70,7 @@ async def test_a_key_that_has_ended_is_refused(api: Api) -> None:
     assert (await api.call("GET", "/v1/types", short)).status_code == 401
     key = await api.key("read")
     assert (await api.call("GET", "/v1/types", key)).status_code == 200
-    assert (await api.call("DELETE", f"/v1/keys/{key[4:14]}")).status_code == 200
+    assert (await api.call("POST", f"/v1/keys/{key[4:14]}/revoke")).status_code == 200
     assert (await api.call("GET", "/v1/types", key)).status_code == 401
 
 
@@ -213,7 +213,7 @@ async def test_an_error_of_ours_says_nothing_about_us(api: Api, monkeypatch: pyt
         raise RuntimeError("the password is hunter2")
 
     monkeypatch.setattr(api.asgi.state.service.client, "submit", broken)
-    monkeypatch.setattr(api.store.workers.all, "all", broken)
+    monkeypatch.setattr(api.store.workers, "all", broken)
     transport = httpx2.ASGITransport(app=api.asgi, raise_app_exceptions=False)
     headers = {"Authorization": f"Bearer {api.admin}"}
     async with httpx2.AsyncClient(transport=transport, base_url="http://api", headers=headers) as http:
@@ -240,7 +240,7 @@ async def test_what_says_when_to_come_again_is_429(api: Api, monkeypatch: pytest
 async def test_a_parameter_that_comes_twice_is_refused_unless_it_may(api: Api) -> None:
     twice = await api.call("GET", "/v1/jobs?tenant=acme&tenant=rival")
     assert (twice.status_code, twice.json()["code"]) == (422, "REPEATED_PARAMETER")
-    assert (await api.call("GET", "/v1/jobs?state=ready&state=dead")).status_code == 200
+    assert (await api.call("GET", "/v1/jobs?states=ready&states=dead")).status_code == 200
     assert (await api.call("GET", "/v1/jobs?tenants=acme")).json()["code"] == "UNKNOWN_PARAMETER"
 
 
@@ -262,7 +262,7 @@ async def test_a_parameter_that_is_not_known_is_refused_also_without_a_value(api
     "text", ["1_0", "+5", "%205", "5%20", "05", "5.", "0x5", "true", "null", "", "%D9%A5", "inf", "nan"]
 )
 @pytest.mark.parametrize(
-    "place", ["/v1/jobs?limit=", "/v1/audit?cursor=", "/v1/stats/waits?seconds=", "/v1/shares?window="]
+    "place", ["/v1/jobs?limit=", "/v1/audit?cursor=", "/v1/status/waits?seconds=", "/v1/shares?window="]
 )
 async def test_a_number_in_a_query_is_written_as_one(api: Api, place: str, text: str) -> None:
     answer = await api.call("GET", f"{place}{text}")
@@ -272,4 +272,4 @@ async def test_a_number_in_a_query_is_written_as_one(api: Api, place: str, text:
 
 @pytest.mark.parametrize("text", ["60", "60.5", "6e1", "6E+1", "600e-1"])
 async def test_a_number_may_be_written_as_json_has_it(api: Api, text: str) -> None:
-    assert (await api.call("GET", "/v1/stats/waits", params={"seconds": text})).status_code == 200
+    assert (await api.call("GET", "/v1/status/waits", params={"seconds": text})).status_code == 200

@@ -2,50 +2,50 @@
 
 from fairlead.core.schedule.schedules import ScheduleSpec
 from fairlead.operate.audit import Operator
-from fairlead.operate.limits import set_limit
 from fairlead.operate.schedules import add
-from fairlead.operate.tenants import add_tenant
 from tests.api.conftest import LANE, Api
+from tests.support.settings import add_tenant, set_limit
 
 WHY = {"reason": "a test"}
 
 
 async def test_a_breaker_is_opened_and_closed(api: Api) -> None:
-    wanted = {"name": "type:mail", **WHY}
-    opened = (await api.call("POST", "/v1/breakers/open", json=wanted)).json()
-    assert (opened["phase"], opened["types"]) == ("open", ["mail"])
-    (shown,) = (await api.call("GET", "/v1/breakers")).json()["breakers"]
-    assert (shown["name"], shown["why"]) == ("type:mail", opened["why"])
-    assert (await api.call("POST", "/v1/breakers/close", json=wanted)).json()["phase"] == "closed"
-    assert (await api.call("POST", "/v1/breakers/open", json={**wanted, "name": "none"})).status_code == 404
+    path, wanted = "/v1/settings/breaker/type:mail", {"value": {"phase": "open"}, **WHY}
+    opened = (await api.call("PUT", path, json=wanted)).json()
+    assert (opened["value"], opened["state"]["types"]) == ({"phase": "open"}, ["mail"])
+    (shown,) = (await api.call("GET", "/v1/settings/breaker")).json()["settings"]
+    assert (shown["name"], shown["state"]["why"]) == ("type:mail", opened["state"]["why"])
+    assert (await api.call("DELETE", path, json=WHY)).status_code == 204
+    assert (await api.call("GET", path)).json()["value"] == {"phase": "closed"}
+    assert (await api.call("PUT", "/v1/settings/breaker/none", json=wanted)).status_code == 404
 
 
 async def test_a_type_is_put_in_quarantine_and_released(api: Api) -> None:
-    wanted = {"type": "mail", **WHY}
-    assert (await api.call("POST", "/v1/quarantines", json=wanted)).status_code == 204
-    (shown,) = (await api.call("GET", "/v1/quarantines")).json()["quarantines"]
-    assert (shown["type"], shown["by"]) == ("mail", f"key {api.admin[4:14]} (tests)")
-    assert (await api.call("POST", "/v1/quarantines/release", json=wanted)).status_code == 204
-    assert (await api.call("GET", "/v1/quarantines")).json() == {"quarantines": []}
+    path = "/v1/settings/quarantine/mail"
+    assert (await api.call("PUT", path, json=WHY)).json()["value"] == {"attempts": 0}
+    (shown,) = (await api.call("GET", "/v1/settings/quarantine")).json()["settings"]
+    assert (shown["name"], shown["state"]["by"]) == ("mail", f"key {api.admin[4:14]} (tests)")
+    assert (await api.call("DELETE", path, json=WHY)).status_code == 204
+    assert (await api.call("GET", "/v1/settings/quarantine")).json() == {"settings": []}
 
 
 async def test_limits_are_shown(api: Api) -> None:
     await set_limit(api.store, "type", "mail", Operator("tests"), concurrent=3)
-    (shown,) = (await api.call("GET", "/v1/limits")).json()["limits"]
-    assert (shown["scope"], shown["name"], shown["concurrent"], shown["running"]) == ("type", "mail", 3, 0)
+    (shown,) = (await api.call("GET", "/v1/settings/limit")).json()["settings"]
+    assert (shown["name"], shown["value"]["concurrent"], shown["state"]["running"]) == ("type:mail", 3, 0)
 
 
 async def test_a_schedule_is_paused_resumed_and_run(api: Api) -> None:
     await add(api.store, ScheduleSpec("daily", "0 3 * * *", "UTC", LANE, '{"to":"ann"}'), Operator("tests"))
-    wanted = {"name": "daily", **WHY}
-    assert (await api.call("POST", "/v1/schedules/pause", json=wanted)).status_code == 204
-    job_id = (await api.call("POST", "/v1/schedules/run-now", json=wanted)).json()["id"]
+    path = "/v1/schedules/daily"
+    assert (await api.call("POST", f"{path}/pause", json=WHY)).json()["state"] == "paused"
+    job_id = (await api.call("POST", f"{path}/run-now")).json()["job_id"]
     (shown,) = (await api.call("GET", "/v1/schedules")).json()["schedules"]
     assert (shown["state"], shown["fires"][0]["job_id"], shown["fires"][0]["manual"]) == ("paused", job_id, True)
-    assert (await api.call("POST", "/v1/schedules/resume", json=wanted)).status_code == 204
+    assert (await api.call("POST", f"{path}/resume", json=WHY)).status_code == 200
     (shown,) = (await api.call("GET", "/v1/schedules")).json()["schedules"]
     assert (shown["state"], len(shown["next_fires"])) == ("active", 10)
-    assert (await api.call("POST", "/v1/schedules/pause", json={**wanted, "name": "none"})).status_code == 404
+    assert (await api.call("POST", "/v1/schedules/none/pause")).status_code == 404
 
 
 async def test_a_bound_key_sees_only_its_own_tenant(api: Api) -> None:

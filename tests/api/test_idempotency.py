@@ -87,7 +87,7 @@ async def test_an_error_of_ours_is_not_kept(api: Api, monkeypatch: pytest.Monkey
 async def test_actions_are_done_once(api: Api) -> None:
     job_id = await api.dead()
     for _ in range(2):
-        answer = await api.call("POST", f"/v1/jobs/{job_id}/retry", headers={"Idempotency-Key": "r"})
+        answer = await api.call("POST", f"/v1/jobs/{job_id}/replay", headers={"Idempotency-Key": "r"})
         assert (answer.status_code, answer.json()["state"]) == (200, "ready")
 
 

@@ -12,9 +12,9 @@ import pytest
 from fairlead.core.jobs.states import State
 from fairlead.core.protection.backpressure import overload
 from fairlead.operate.audit import Operator
-from fairlead.operate.backpressure import set_overload
 from tests.api.conftest import LANE, Api
 from tests.contract.making import claim_one, failed, new_lease, worker_info
+from tests.support.settings import set_overload
 
 TRACE = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
 
@@ -38,7 +38,7 @@ async def test_a_job_is_there_when_the_answer_comes(any_api: Api) -> None:
     assert answer.headers["location"] == f"/v1/jobs/{document['id']}"
     assert document == {
         "id": document["id"], "type": "mail", "tenant": "acme", "pool": "short", "priority": "high", "state": "ready",
-        "duplicate": False, "shed": False, "deferred": None, "estimated_start": None,
+        "duplicate": False, "gone": False, "shed": False, "deferred": None, "estimated_start": None,
     }  # fmt: skip
     found = await read(any_api, document["id"])
     assert (found["payload"], found["state"], found["priority"]) == ({"to": "ann"}, "ready", "high")
@@ -77,7 +77,7 @@ async def test_a_duplicate_has_the_start_of_the_job_that_it_is(api: Api) -> None
     assert second["duplicate"]
     starts = [datetime.fromisoformat(told["estimated_start"]) for told in (first, second)]
     assert abs((starts[1] - starts[0]).total_seconds()) < 5
-    await api.call("DELETE", f"/v1/jobs/{first['id']}")
+    await api.call("POST", f"/v1/jobs/{first['id']}/cancel")
     ended = (await api.call("POST", "/v1/jobs", json=keyed)).json()
     assert (ended["state"], ended["estimated_start"]) == ("cancelled", None)
 
@@ -209,7 +209,7 @@ async def test_lists_are_filtered_and_go_on_at_the_cursor(any_api: Api) -> None:
     assert [job["id"] for job in first["jobs"] + second["jobs"]] == [later_id, *reversed(ids)]
     assert second["cursor"] is None
     for params, expected in (
-        ({"state": ["scheduled"]}, [later_id]),
+        ({"states": ["scheduled"]}, [later_id]),
         ({"priority": "low"}, ids[:0:-1]),
         ({"idempotency_key": "k"}, [later_id]),
         ({"key_contains": "k"}, [later_id]),
@@ -267,25 +267,28 @@ async def test_what_runs_is_not_changed(any_api: Api) -> None:
 
 async def test_cancelling(any_api: Api) -> None:
     job_id = await any_api.submit()
-    answer = await any_api.call("DELETE", f"/v1/jobs/{job_id}", params={"reason": "not needed"})
+    answer = await any_api.call("POST", f"/v1/jobs/{job_id}/cancel", json={"reason": "not needed"})
     assert (answer.status_code, answer.json()) == (200, {"id": job_id, "state": "cancelled"})
     assert (await read(any_api, job_id))["state"] == "cancelled"
-    assert (await any_api.call("DELETE", f"/v1/jobs/{job_id}")).status_code == 409
+    assert (await any_api.call("POST", f"/v1/jobs/{job_id}/cancel")).status_code == 409
     (entry,) = await any_api.store.audit.read(10, job_id=job_id)
     assert (entry.action, "not needed" in entry.details) == ("cancel", True)
     running = await any_api.submit()
     await claim_one(any_api.store, new_lease(), LANE)
-    asked = await any_api.call("DELETE", f"/v1/jobs/{running}", params={"grace": 5})
+    asked = await any_api.call("POST", f"/v1/jobs/{running}/cancel", json={"grace": 5})
     assert asked.json() == {"id": running, "state": "running"}
+    dead = await any_api.dead()
+    assert (await any_api.call("POST", f"/v1/jobs/{dead}/cancel")).json()["state"] == "cancelled"
 
 
-async def test_trying_again(any_api: Api) -> None:
+async def test_a_waiting_job_runs_now_and_a_dead_one_is_replayed(any_api: Api) -> None:
     dead, scheduled, ready = await any_api.dead(), await any_api.submit(run_in=500.0), await any_api.submit()
-    for job_id in (dead, scheduled):
-        answer = await any_api.call("POST", f"/v1/jobs/{job_id}/retry")
+    for job_id, act, other in ((dead, "replay", "run-now"), (scheduled, "run-now", "replay")):
+        assert (await any_api.call("POST", f"/v1/jobs/{job_id}/{other}")).status_code == 409
+        answer = await any_api.call("POST", f"/v1/jobs/{job_id}/{act}", json={"reason": "mended"})
         assert (answer.status_code, answer.json()["state"]) == (200, "ready")
-    assert (await any_api.call("POST", f"/v1/jobs/{ready}/retry")).status_code == 409
-    assert {entry.action for entry in await any_api.store.audit.read(10)} == {"replay", "retry", "create key"}
+    assert (await any_api.call("POST", f"/v1/jobs/{ready}/run-now")).status_code == 409
+    assert {entry.action for entry in await any_api.store.audit.read(10)} == {"replay", "run now", "create key"}
 
 
 async def test_why_it_waits(any_api: Api) -> None:
@@ -300,7 +303,7 @@ async def test_why_it_waits(any_api: Api) -> None:
     behind = (await explained(second))["reasons"][1]
     assert (behind["code"], behind["data"]["ahead"]) == ("BEHIND_OTHERS", 1)
     assert (await explained(scheduled))["reasons"][1]["code"] == "SCHEDULED"
-    await any_api.call("POST", "/v1/pauses", json={"scope": "tenant", "name": "acme", "reason": "unpaid"})
+    await any_api.call("PUT", "/v1/settings/pause/tenant:acme", json={"reason": "unpaid"})
     found = await explained(first)
     assert found["reasons"][0]["code"] == "CLOSED"
     assert "unpaid" in found["summary"]

@@ -13,9 +13,9 @@ from fairlead.core.jobs.pools import PLACE
 from fairlead.core.protection.controls import Change
 from fairlead.handlers.spec import declare
 from fairlead.operate.audit import Operator
-from fairlead.operate.pools import set_pool
 from tests.api.conftest import Api
 from tests.contract.making import new_lease, worker_info
+from tests.support.settings import set_pool
 
 WHY = {"reason": "mended"}
 
@@ -28,25 +28,25 @@ async def ask(api: Api, method: str, path: str, status: int = 200, **more: Any) 
 
 async def test_dead_letters_are_listed_grouped_and_shown(any_api: Api) -> None:
     ids = [await any_api.dead(), await any_api.dead()]
-    page = await ask(any_api, "GET", "/v1/dead-letters", params={"limit": 1})
+    page = await ask(any_api, "GET", "/v1/jobs", params={"states": "dead", "limit": 1})
     assert page["jobs"][0]["id"] == ids[1]
-    rest = await ask(any_api, "GET", "/v1/dead-letters", params={"cursor": page["cursor"]})
+    rest = await ask(any_api, "GET", "/v1/jobs", params={"states": "dead", "cursor": page["cursor"]})
     assert [job["id"] for job in rest["jobs"]] == [ids[0]]
     (group,) = (await ask(any_api, "GET", "/v1/dead-letters/groups"))["groups"]
     assert (group["count"], group["type"], group["error_type"]) == (2, "mail", "ValueError")
-    found = await ask(any_api, "GET", "/v1/dead-letters", params={"fingerprint": group["fingerprint"]})
+    found = await ask(any_api, "GET", "/v1/jobs", params={"fingerprint": group["fingerprint"]})
     assert len(found["jobs"]) == 2
-    assert (await ask(any_api, "GET", f"/v1/dead-letters/{ids[0]}"))["attempts"][0]["ending"] == "failed"
+    assert (await ask(any_api, "GET", f"/v1/jobs/{ids[0]}"))["attempts"][0]["ending"] == "failed"
 
 
 async def test_a_dead_letter_is_mended_and_replayed(any_api: Api) -> None:
     job_id = await any_api.dead()
     body = {"payload": {"to": "bob"}, **WHY}
-    assert (await ask(any_api, "PATCH", f"/v1/dead-letters/{job_id}", json=body))["payload"] == {"to": "bob"}
-    await ask(any_api, "PATCH", f"/v1/dead-letters/{job_id}", 422, json={"payload": {"to": 5}})
-    replayed = await ask(any_api, "POST", f"/v1/dead-letters/{job_id}/replay", json={"payload": {"to": "eve"}, **WHY})
+    assert (await ask(any_api, "PATCH", f"/v1/jobs/{job_id}", json=body))["payload"] == {"to": "bob"}
+    await ask(any_api, "PATCH", f"/v1/jobs/{job_id}", 422, json={"payload": {"to": 5}})
+    replayed = await ask(any_api, "POST", f"/v1/jobs/{job_id}/replay", json={"payload": {"to": "eve"}, **WHY})
     assert (replayed["state"], replayed["payload"], replayed["replays"]) == ("ready", {"to": "eve"}, 1)
-    await ask(any_api, "POST", f"/v1/dead-letters/{job_id}/replay", 409, json={})
+    await ask(any_api, "POST", f"/v1/jobs/{job_id}/replay", 409, json={})
     timeline = (await ask(any_api, "GET", f"/v1/jobs/{job_id}"))["timeline"]
     assert [moment["what"] for moment in timeline][-2:] == ["edited", "replayed"]
     assert timeline[-1]["by"] == f"key {any_api.admin[4:14]} (tests)"
@@ -83,10 +83,10 @@ async def test_dead_letters_are_purged_by_their_ids(any_api: Api) -> None:
     await ask(any_api, "GET", f"/v1/jobs/{second}")
     (newest,) = (await ask(any_api, "GET", "/v1/audit", params={"job_id": first}))["entries"]
     assert (newest["action"], newest["details"]["jobs"]) == ("purge", [first])
-    await ask(any_api, "DELETE", f"/v1/dead-letters/{second}", 404, key=rival)
-    await ask(any_api, "DELETE", f"/v1/dead-letters/{second}", 204, params=WHY)
-    await ask(any_api, "DELETE", f"/v1/dead-letters/{second}", 404)
-    await ask(any_api, "DELETE", f"/v1/dead-letters/{await any_api.submit()}", 409)
+    await ask(any_api, "DELETE", f"/v1/jobs/{second}", 404, key=rival)
+    await ask(any_api, "DELETE", f"/v1/jobs/{second}", 204, json=WHY)
+    await ask(any_api, "DELETE", f"/v1/jobs/{second}", 404)
+    await ask(any_api, "DELETE", f"/v1/jobs/{await any_api.submit()}", 409)
 
 
 @pytest.mark.parametrize(
@@ -126,7 +126,7 @@ async def test_a_replay_in_stages_tells_how_it_goes(any_api: Api) -> None:
     for _ in range(3):
         await any_api.dead()
     assert await ask(any_api, "GET", "/v1/dead-letters/count", params={"type": "mail"}) == {"count": 3}
-    long_ago = {"died_before": "2020-01-01T00:00:00Z"}
+    long_ago = {"finished_before": "2020-01-01T00:00:00Z"}
     assert await ask(any_api, "GET", "/v1/dead-letters/count", params=long_ago) == {"count": 0}
     path = "/v1/dead-letters/replay-in-stages/stream"
     answer = await any_api.call("POST", path, json={"filter": {"type": "mail"}, "patience": 0.2, **WHY})
@@ -143,7 +143,7 @@ async def test_a_replay_in_stages_tells_how_it_goes(any_api: Api) -> None:
 
 async def test_a_replay_ends_when_the_server_does(api: Api) -> None:
     await api.dead()
-    api.asgi.state.service.watch.close()
+    api.asgi.state.service.feed.close()
     body = {"filter": {}, "patience": 60.0, **WHY}
     answer = await api.call("POST", "/v1/dead-letters/replay-in-stages/stream", json=body)
     assert "report" not in dict(events_of(answer.text))
@@ -157,10 +157,10 @@ async def test_all_that_fit_run_now_or_get_a_priority(any_api: Api) -> None:
     assert await ask(any_api, "POST", "/v1/jobs/run-now", json=body) == {"changed": 2}
     assert await ask(any_api, "GET", "/v1/jobs/count") == {"states": {"ready": 3}}
     body = {"filter": {"tenant": "rival"}, "priority": "critical", **WHY}
-    assert await ask(any_api, "POST", "/v1/jobs/priority", json=body) == {"changed": 1}
+    assert await ask(any_api, "POST", "/v1/jobs/set-priority", json=body) == {"changed": 1}
     assert (await ask(any_api, "GET", f"/v1/jobs/{waiting}"))["priority"] == "critical"
     key = await any_api.key("operate", tenant="acme")
-    assert (await any_api.call("POST", "/v1/jobs/priority", key, json=body)).status_code == 403
+    assert (await any_api.call("POST", "/v1/jobs/set-priority", key, json=body)).status_code == 403
 
 
 async def test_when_a_schedule_would_fire(api: Api) -> None:
@@ -180,7 +180,7 @@ async def test_types(any_api: Api) -> None:
     shown = await ask(any_api, "GET", "/v1/types/mail")
     assert {**found, "events": []} == shown
     assert found["histogram"] == []
-    assert (await ask(any_api, "GET", "/v1/types/a/b", 404))["code"] == "UNKNOWN_TYPE"
+    assert (await ask(any_api, "GET", "/v1/types/b", 404))["code"] == "UNKNOWN_TYPE"
 
 
 async def test_a_type_shows_how_long_it_runs_and_what_was_done_to_it(any_api: Api) -> None:
@@ -189,7 +189,7 @@ async def test_a_type_shows_how_long_it_runs_and_what_was_done_to_it(any_api: Ap
     move = {"old": "short", "new": "medium", "why": "10 of 100 runs were longer"}
     note = AuditNote("fairlead classify", "move", "type mail", move)
     await any_api.store.controls.change([Change(PLACE, "mail", {"pool": "medium"})], note)
-    await ask(any_api, "POST", "/v1/pauses", 204, json={"scope": "type", "name": "mail", **WHY})
+    await ask(any_api, "PUT", "/v1/settings/pause/type:mail", json=WHY)
     (listed,) = (await ask(any_api, "GET", "/v1/types"))["types"]
     assert (listed["pool"], listed["place"]) == ("short", "medium")
     assert listed["runs"] == {"count": 100, "p50": 0.5625, "p95": 4.5, "p99": 4.5}
@@ -213,7 +213,7 @@ async def test_the_attempts_of_a_type_follow_the_settings_of_its_pool(any_api: A
 
     async def seen(name: str) -> tuple[float | None, int]:
         found = await ask(any_api, "GET", f"/v1/types/{name}")
-        return found["timeout"], len(found["retries"]["application"])
+        return found["timeout"], len(found["retries"]["application"]["attempts"])
 
     assert (await seen("plain"), await seen("mail")) == ((None, 5), (None, 3))
     moves = [Change(PLACE, name, {"pool": "medium"}) for name in ("plain", "mail")]
@@ -230,7 +230,8 @@ async def test_workers_are_listed_and_directed(any_api: Api) -> None:
     (found,) = (await ask(any_api, "GET", "/v1/workers"))["workers"]
     assert (found["id"], found["state"], found["live"]) == (worker, "active", True)
     for action, state in (("drain", "draining"), ("stop", "stopping")):
-        await ask(any_api, "POST", f"/v1/workers/{worker}/{action}", 202)
+        told = await ask(any_api, "POST", f"/v1/workers/{worker}/{action}", 202, json=WHY)
+        assert told["state"] == state
         assert (await ask(any_api, "GET", "/v1/workers"))["workers"][0]["state"] == state
     assert (await ask(any_api, "POST", "/v1/workers/x/drain", 404))["code"] == "WORKER_NOT_FOUND"
 
@@ -239,29 +240,29 @@ async def test_figures(any_api: Api) -> None:
     await any_api.submit()
     await any_api.submit(run_in=60.0)
     await any_api.store.workers.register(worker_info(new_lease().owner), 30)
-    pools = {pool["pool"]: pool for pool in (await ask(any_api, "GET", "/v1/stats"))["pools"]}
+    pools = {pool["pool"]: pool for pool in (await ask(any_api, "GET", "/v1/status"))["pools"]}
     assert pools["short"]["jobs"] == {"ready": 1, "scheduled": 1}
     assert pools["short"]["oldest_ready"] >= 0
     assert (pools["default"]["workers"], pools["default"]["slots"]) == (1, 10)
 
 
 async def test_alerts(any_api: Api) -> None:
-    well = await ask(any_api, "GET", "/v1/alerts")
+    well = (await ask(any_api, "GET", "/v1/status"))["health"]
     assert (well["level"], well["alerts"]) == ("ok", [])
     await any_api.submit()
-    found = await ask(any_api, "GET", "/v1/alerts")
+    found = (await ask(any_api, "GET", "/v1/status"))["health"]
     (alert,) = found["alerts"]
     assert (found["level"], alert["level"], alert["code"]) == ("problem", "problem", "NO_WORKER")
     assert alert["sentence"] == found["sentence"]
 
 
 async def test_pauses(any_api: Api) -> None:
-    body = {"scope": "type", "name": "mail", **WHY}
-    await ask(any_api, "POST", "/v1/pauses", 204, json=body)
-    (found,) = (await ask(any_api, "GET", "/v1/pauses"))["pauses"]
-    assert (found["scope"], found["name"], found["reason"]) == ("type", "mail", "mended")
-    await ask(any_api, "POST", "/v1/pauses/resume", 204, json=body)
-    assert (await ask(any_api, "GET", "/v1/pauses"))["pauses"] == []
+    path = "/v1/settings/pause/type:mail"
+    assert (await ask(any_api, "PUT", path, json=WHY))["state"]["why"] == "mended"
+    (found,) = (await ask(any_api, "GET", "/v1/settings/pause"))["settings"]
+    assert (found["name"], found["state"]["why"]) == ("type:mail", "mended")
+    await ask(any_api, "DELETE", path, 204, json=WHY)
+    assert (await ask(any_api, "GET", "/v1/settings/pause"))["settings"] == []
 
 
 async def test_keys_are_shown_once(any_api: Api) -> None:
@@ -274,7 +275,7 @@ async def test_keys_are_shown_once(any_api: Api) -> None:
     page = await ask(any_api, "GET", "/v1/keys")
     assert made in page["keys"]
     assert text[15:] not in str(page) + str(await ask(any_api, "GET", "/v1/audit"))
-    ended = await ask(any_api, "DELETE", f"/v1/keys/{made['id']}")
+    ended = await ask(any_api, "POST", f"/v1/keys/{made['id']}/revoke")
     assert (ended["live"], ended["revoked_at"] is None) == (False, False)
     await ask(any_api, "GET", "/v1/keys/nobody", 404)
 
@@ -294,7 +295,9 @@ async def test_the_audit_has_pages_and_can_be_verified(any_api: Api) -> None:
     assert [entry["action"] for entry in page["entries"]] == ["create key"] * 3
     rest = await ask(any_api, "GET", "/v1/audit", params={"cursor": page["cursor"]})
     assert [entry["id"] for entry in rest["entries"]] == [1]
-    assert await ask(any_api, "GET", "/v1/audit/verification") == {"sound": True, "entries": 4, "flaws": []}
+    found = await ask(any_api, "GET", "/v1/audit/verification")
+    assert (found["sound"], found["entries"], found["flaws"]) == (True, 4, [])
+    assert len(found["hash"]) == 64
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ from hypothesis import HealthCheck, Phase, settings
 from schemathesis.checks import negative_data_rejection
 
 from fairlead.api import allowance
-from fairlead.core.protection.token_bucket import Flow
+from fairlead.core.protection.token_bucket import RateLimit
 from tests.api.conftest import MEMORY, mail_app
 from tests.support.serving import Served, served
 
@@ -33,24 +33,18 @@ JUDGED_BY_MORE_THAN_FORM = [
     "POST /v1/jobs",
     "POST /v1/jobs/batch",
     "POST /v1/jobs/run-now",
-    "POST /v1/jobs/priority",
+    "POST /v1/jobs/set-priority",
     "GET /v1/fires",
     "POST /v1/dead-letters/replay",
     "POST /v1/dead-letters/cancel",
     "POST /v1/dead-letters/purge",
-    "POST /v1/breakers/open",
-    "POST /v1/breakers/close",
-    "POST /v1/quarantines",
-    "POST /v1/quarantines/release",
     "POST /v1/schedules",
     "PATCH /v1/schedules/{name}",
-    "GET /v1/limits/{scope}/{name}",
-    "PUT /v1/limits/{scope}/{name}",
-    "DELETE /v1/limits/{scope}/{name}",
-    "PUT /v1/backpressure/depths/{scope}/{name}",
-    "DELETE /v1/backpressure/depths/{scope}/{name}",
-    "PUT /v1/backpressure/rates/{scope}/{name}",
-    "DELETE /v1/backpressure/rates/{scope}/{name}",
+    "GET /v1/settings/{kind}/{name}",
+    "PUT /v1/settings/{kind}/{name}",
+    "PATCH /v1/settings/{kind}/{name}",
+    "DELETE /v1/settings/{kind}/{name}",
+    "GET /v1/settings/limit/{name}/holders",
     "POST /v1/callbacks",
     "PATCH /v1/callbacks/{name}",
 ]
@@ -64,7 +58,7 @@ CONFIG = {
     ],
 }
 
-ENDLESS = "/v1/stats/stream"
+ENDLESS = "/v1/status/stream"
 
 schema = schemathesis.openapi.from_path(OPENAPI, config=schemathesis.Config.from_dict(CONFIG)).exclude(path=ENDLESS)
 numbers = itertools.count()
@@ -74,7 +68,7 @@ numbers = itertools.count()
 def server() -> Iterator[tuple[Served, requests.Session]]:
     """The API, and a session that keeps its connection."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(allowance, "FAILURES", Flow(1e6, 1e6))  # it tries invalid keys by the thousand
+        patch.setattr(allowance, "FAILURES", RateLimit(1e6, 1e6))  # it tries invalid keys by the thousand
         yield from serve()
 
 

@@ -33,111 +33,152 @@ async def refused(api: Api, method: str, path: str, body: Body = None, **conditi
     return answer.status_code, answer.json()["code"]
 
 
+def setting(**value: Any) -> dict[str, Any]:
+    """The body that sets these fields."""
+    return {"value": value, **WHY}
+
+
+async def test_the_kinds_tell_their_fields(api: Api) -> None:
+    kinds = {kind["name"]: kind for kind in (await done(api, "GET", "/v1/settings"))["kinds"]}
+    assert set(kinds) == {
+        "limit", "depth", "submission", "overload", "breaker", "budget", "quarantine", "pool", "pause", "tenant",
+    }  # fmt: skip
+    assert {field["name"] for field in kinds["limit"]["fields"]} == {"concurrent", "rate", "burst", "unlimited"}
+    for kind in kinds:
+        await done(api, "GET", f"/v1/settings/{kind}")
+    assert await refused(api, "GET", "/v1/settings/nothing") == (404, "NOT_FOUND")
+
+
 async def test_a_tenant_is_set_up_changed_and_forgotten(any_api: Api) -> None:
-    api = any_api
-    made = await done(api, "PUT", "/v1/tenants/acme/eu", {"tier": "pro", "weight": 7.5, **WHY})
-    assert (made["name"], made["tier"], made["weight"], made["set_up"]) == ("acme/eu", "pro", 7.5, True)
-    changed = await done(api, "PATCH", "/v1/tenants/acme/eu", {"minimum": 0.2})
-    assert (changed["tier"], changed["weight"], changed["minimum"]) == ("pro", 7.5, 0.2)
-    plain = await done(api, "PATCH", "/v1/tenants/acme/eu", {"weight": None})
-    assert (plain["weight"], plain["effective_weight"], plain["minimum"]) == (None, 100.0, 0.2)
+    api, path = any_api, "/v1/settings/tenant/acme:eu"
+    made = await done(api, "PUT", path, setting(tier="pro", weight=7.5))
+    assert (made["kind"], made["name"], made["value"]["tier"], made["value"]["weight"]) == (
+        "tenant", "acme:eu", "pro", 7.5,
+    )  # fmt: skip
+    changed = await done(api, "PATCH", path, setting(minimum=0.2))
+    shown = await done(api, "GET", "/v1/tenants/acme:eu")
+    assert (shown["tier"], shown["weight"], shown["minimum"], shown["set_up"]) == ("pro", 7.5, 0.2, True)
+    plain = await done(api, "PATCH", path, setting(weight=None))
+    shown = await done(api, "GET", "/v1/tenants/acme:eu")
+    assert (shown["weight"], shown["effective_weight"], shown["minimum"]) == (None, 100.0, 0.2)
     (listed,) = (await done(api, "GET", "/v1/tenants"))["tenants"]
     assert listed["version"] == plain["version"] > changed["version"] > made["version"] > 0
-    await done(api, "DELETE", "/v1/tenants/acme/eu?reason=gone")
-    assert (await done(api, "GET", "/v1/tenants/acme/eu"))["set_up"] is False
+    replaced = await done(api, "PUT", path, setting(tier="pro"))
+    assert replaced["value"]["minimum"] != 0.2
+    await done(api, "DELETE", path, WHY)
+    assert (await done(api, "GET", "/v1/tenants/acme:eu"))["set_up"] is False
     entries = await api.store.audit.read(10)
-    assert [entry.action for entry in entries[:4]] == ["tenants.remove", "tenants.set", "tenants.set", "tenants.set"]
+    assert [entry.action for entry in entries[:2]] == ["remove tenant", "set tenant"]
+    assert '"reason":"a test"' in entries[0].details.replace(": ", ":")
     assert (await verify_chain(api.store)).sound
 
 
 async def test_a_change_counts_only_upon_the_version_that_was_seen(any_api: Api) -> None:
-    api, path = any_api, "/v1/tenants/acme"
+    api, path = any_api, "/v1/settings/tenant/acme"
     assert (await api.call("GET", path)).headers["etag"] == '"0"'
-    made = await api.call("PUT", path, json={"tier": "pro"}, headers={"If-None-Match": "*"})
+    made = await api.call("PUT", path, json=setting(tier="pro"), headers={"If-None-Match": "*"})
     seen = made.headers["etag"]
-    assert await refused(api, "PUT", path, {"tier": "free"}, If_None_Match="*") == (412, "CHANGED_MEANWHILE")
-    await done(api, "PATCH", path, {"weight": 3.0}, If_Match=seen)
+    assert await refused(api, "PUT", path, setting(tier="free"), If_None_Match="*") == (412, "CHANGED_MEANWHILE")
+    await done(api, "PATCH", path, setting(weight=3.0), If_Match=seen)
     for stale in (seen, '"0"', 'W/"1"', "nonsense"):
-        assert await refused(api, "PATCH", path, {"weight": 4.0}, If_Match=stale) == (412, "CHANGED_MEANWHILE")
+        assert await refused(api, "PATCH", path, setting(weight=4.0), If_Match=stale) == (412, "CHANGED_MEANWHILE")
     assert await refused(api, "DELETE", path, None, If_Match=seen) == (412, "CHANGED_MEANWHILE")
-    assert (await done(api, "GET", path))["weight"] == 3.0
+    assert (await done(api, "GET", path))["value"]["weight"] == 3.0
     await done(api, "DELETE", path, None, If_Match="*")
     assert await refused(api, "DELETE", path, None, If_Match="*") == (412, "CHANGED_MEANWHILE")
 
 
-async def test_the_default_tier_is_set(api: Api) -> None:
+@pytest.mark.parametrize(
+    ("path", "body"),
+    [
+        ("pause/type:mail", {**WHY}),
+        ("quarantine/mail", {**WHY}),
+        ("breaker/type:mail", {"value": {"phase": "open"}, **WHY}),
+        ("budget/acme", {"value": {"ratio": 0.5}}),
+        ("limit/type:mail", {"value": {"concurrent": 2}}),
+        ("depth/tenant:acme", {"value": {"waiting": 2}}),
+        ("submission/tenant:acme", {"value": {"rate": 2}}),
+        ("overload/policy", {"value": {"waiting": 2}}),
+        ("pool/short", {"value": {"wait": 2}}),
+    ],
+)
+async def test_every_kind_keeps_to_its_preconditions(api: Api, path: str, body: dict[str, Any]) -> None:
+    path = f"/v1/settings/{path}"
+    made = await api.call("PUT", path, json=body, headers={"If-None-Match": "*"})
+    assert made.status_code == 200, made.text
+    assert made.headers["etag"] == f'"{made.json()["version"]}"' != '"0"'
+    assert await refused(api, "PUT", path, body, If_None_Match="*") == (412, "CHANGED_MEANWHILE")
+    assert await refused(api, "DELETE", path, WHY, If_Match='"0"') == (412, "CHANGED_MEANWHILE")
+    await done(api, "DELETE", path, WHY, If_Match=made.headers["etag"])
+    assert await refused(api, "DELETE", path, WHY) == (404, "NOT_SET")
+
+
+async def test_the_default_tier_is_a_setting(api: Api) -> None:
     tiers = await done(api, "GET", "/v1/tiers")
     assert (tiers["default"], tiers["tiers"][0]["name"]) == ("standard", "free")
-    assert (await done(api, "PUT", "/v1/tiers/default", {"tier": "free", **WHY}))["default"] == "free"
+    await done(api, "PUT", "/v1/settings/tenant/*", setting(tier="free"))
     assert (await done(api, "GET", "/v1/tenants/anyone"))["tier"] == "free"
-    assert await refused(api, "PUT", "/v1/tiers/default", {"tier": "gold"}) == (422, "INVALID_REQUEST")
+    assert (await done(api, "GET", "/v1/tiers"))["default"] == "free"
+    assert await refused(api, "PUT", "/v1/settings/tenant/*", setting(tier="gold")) == (422, "CONFIG_ERROR")
 
 
 async def test_a_pool_is_changed_made_and_reset(any_api: Api) -> None:
-    api = any_api
-    assert (await done(api, "PATCH", "/v1/pools/short", {"wait": 3.0}))["wait"] == 3.0
-    changed = await api.call(
-        "PATCH",
-        "/v1/pools/short",
-        json={"concurrency": 4, "longest": None, "attempts": 7, "timeout": 30.0, "lease": 9.0},
-    )
-    assert {**changed.json(), "version": 0} == {
-        "name": "short", "longest": None, "concurrency": 4, "wait": 3.0, "depth": None, "estimate": 10.0,
-        "beside_others_only": False, "attempts": 7, "timeout": 30.0, "lease": 9.0, "version": 0,
+    api, path = any_api, "/v1/settings/pool/short"
+    assert (await done(api, "PATCH", path, setting(wait=3.0)))["value"]["wait"] == 3.0
+    given = setting(concurrency=4, longest=None, attempts=7, timeout=30.0, lease=9.0)
+    changed = await api.call("PATCH", path, json=given)
+    assert changed.json()["value"] == {
+        "longest": None, "concurrency": 4, "wait": 3.0, "depth": None, "estimate": 10.0, "attempts": 7,
+        "timeout": 30.0, "lease": 9.0,
     }  # fmt: skip
-    replaced = await done(api, "PUT", "/v1/pools/short", {"concurrency": 5}, If_Match=changed.headers["etag"])
+    replaced = (await done(api, "PUT", path, setting(concurrency=5), If_Match=changed.headers["etag"]))["value"]
     assert (replaced["longest"], replaced["concurrency"], replaced["wait"]) == (1.0, 5, 0.5)
-    await done(api, "PUT", "/v1/pools/reports", {"estimate": 30.0})
-    assert [pool["name"] for pool in (await done(api, "GET", "/v1/pools"))["pools"]] == [
-        "short", "medium", "long", "reports",
-    ]  # fmt: skip
-    await done(api, "DELETE", "/v1/pools/short")
-    assert (await done(api, "GET", "/v1/pools/short"))["version"] == 0
-    assert await refused(api, "PATCH", "/v1/pools/short", {"concurrency": 0}) == (422, "INVALID_REQUEST")
+    await done(api, "PUT", "/v1/settings/pool/reports", setting(estimate=30.0))
+    listed = (await done(api, "GET", "/v1/settings/pool"))["settings"]
+    assert {pool["name"] for pool in listed} == {"short", "medium", "long", "reports"}
+    await done(api, "DELETE", path)
+    assert (await done(api, "GET", path))["version"] == 0
+    assert await refused(api, "PATCH", path, setting(concurrency=0)) == (422, "CONFIG_ERROR")
 
 
 async def test_a_limit_is_set_shown_and_removed(any_api: Api) -> None:
-    api, path = any_api, "/v1/limits/type/mail"
+    api, path = any_api, "/v1/settings/limit/type:mail"
     assert await refused(api, "GET", path) == (404, "NOT_SET")
-    made = await done(api, "PUT", path, {"concurrent": 2, "rate": 5.0, "burst": 10, **WHY})
-    assert (made["concurrent"], made["rate"], made["burst"], made["tokens"]) == (2, 5.0, 10.0, 10.0)
-    assert made.pop("holders") == []
-    assert (await done(api, "GET", "/v1/limits"))["limits"] == [made]
-    lifted = await done(api, "PUT", path, {"unlimited": True}, If_Match=f'"{made["version"]}"')
-    assert (lifted["concurrent"], lifted["rate"]) == (None, None)
+    made = await done(api, "PUT", path, setting(concurrent=2, rate=5.0, burst=10))
+    assert made["value"] == {"concurrent": 2, "rate": 5.0, "burst": 10.0}
+    assert made["state"]["tokens"] == 10.0
+    assert await done(api, "GET", f"{path}/holders") == {"holders": []}
+    assert (await done(api, "GET", "/v1/settings/limit"))["settings"] == [made]
+    lifted = await done(api, "PUT", path, setting(unlimited=True), If_Match=f'"{made["version"]}"')
+    assert (lifted["value"]["concurrent"], lifted["value"]["rate"]) == (None, None)
     assert await refused(api, "PUT", path, {}) == (422, "CONFIG_ERROR")
-    assert await refused(api, "PUT", path, {"burst": 5}) == (422, "CONFIG_ERROR")
+    assert await refused(api, "PUT", path, setting(burst=5)) == (422, "CONFIG_ERROR")
+    assert await refused(api, "PUT", path, {"concurrent": 5}) == (422, "INVALID_REQUEST")
     await done(api, "DELETE", path)
     assert await refused(api, "DELETE", path) == (404, "NOT_SET")
-    for name in ("tenant/*", "tenant+pool/acme+short", "limit/stripe=account-7", "dependency/stripe"):
-        assert (await done(api, "PUT", f"/v1/limits/{name}", {"concurrent": 1}))["concurrent"] == 1
-    assert await refused(api, "PUT", "/v1/limits/tenant+pool/acme", {"concurrent": 1}) == (422, "CONFIG_ERROR")
-    assert await refused(api, "PUT", "/v1/limits/queue/acme", {"concurrent": 1}) == (422, "INVALID_REQUEST")
+    for name in ("tenant:*", "tenant+pool:acme+short", "limit:stripe=account-7", "dependency:stripe"):
+        made = await done(api, "PUT", f"/v1/settings/limit/{name}", setting(concurrent=1))
+        assert (made["name"], made["value"]["concurrent"]) == (name, 1)
+    for name in ("tenant+pool:acme", "queue:acme", "acme"):
+        path = f"/v1/settings/limit/{name}"
+        assert await refused(api, "PUT", path, setting(concurrent=1)) == (422, "CONFIG_ERROR")
 
 
 async def test_bounds_on_submissions_are_set_and_removed(any_api: Api) -> None:
     api = any_api
-    await done(api, "PUT", "/v1/backpressure/depths/tenant/acme", {"waiting": 7, **WHY})
-    await done(api, "PUT", "/v1/backpressure/rates/tier/free", {"rate": 2.0, "burst": 4})
-    shown = await done(api, "PUT", "/v1/backpressure/overload", {"waiting": 100, "action": "defer", "delay": 5})
-    (depth,), (rate,) = shown["depths"], shown["rates"]
-    assert (depth["scope"], depth["name"], depth["waiting"]) == ("tenant", "acme", 7)
-    assert (rate["scope"], rate["name"], rate["rate"], rate["burst"]) == ("tier", "free", 2.0, 4.0)
-    assert (shown["overload"]["waiting"], shown["overload"]["action"], shown["overload"]["delay"]) == (
-        100,
-        "defer",
-        5.0,
-    )
-    stale = f'"{rate["version"]}"'
-    assert (await refused(api, "DELETE", "/v1/backpressure/overload", None, If_Match=stale))[0] == 412
-    for path in ("depths/tenant/acme", "rates/tier/free", "overload"):
-        await done(api, "DELETE", f"/v1/backpressure/{path}")
-        assert await refused(api, "DELETE", f"/v1/backpressure/{path}") == (404, "NOT_SET")
-    assert await done(api, "GET", "/v1/backpressure") == {"depths": [], "rates": [], "overload": None, "counts": []}
+    depth = await done(api, "PUT", "/v1/settings/depth/tenant:acme", setting(waiting=7))
+    rate = await done(api, "PUT", "/v1/settings/submission/tier:free", setting(rate=2.0, burst=4))
+    policy = await done(api, "PUT", "/v1/settings/overload/policy", setting(waiting=100, action="defer", delay=5))
+    assert depth["value"] == {"waiting": 7}
+    assert rate["value"] == {"rate": 2.0, "burst": 4.0}
+    assert (policy["value"]["waiting"], policy["value"]["action"], policy["value"]["delay"]) == (100, "defer", 5.0)
+    for path in ("depth/tenant:acme", "submission/tier:free", "overload/policy"):
+        await done(api, "DELETE", f"/v1/settings/{path}")
+        assert await refused(api, "DELETE", f"/v1/settings/{path}") == (404, "NOT_SET")
 
 
 async def test_a_bound_that_was_set_refuses_submissions(api: Api) -> None:
-    await done(api, "PUT", "/v1/backpressure/depths/tenant/acme", {"waiting": 0})
+    await done(api, "PUT", "/v1/settings/depth/tenant:acme", setting(waiting=0))
     tenant = await done(api, "GET", "/v1/tenants/acme")
     assert (tenant["depth"], tenant["submission_rate"]) == (0, None)
     body = {"type": "mail", "payload": {"to": "ann"}, "tenant": "acme"}
@@ -148,29 +189,29 @@ async def test_a_bound_that_was_set_refuses_submissions(api: Api) -> None:
 
 async def test_every_refusal_has_a_code_says_when_to_come_again_and_is_counted(api: Api) -> None:
     body = {"type": "mail", "payload": {"to": "ann"}}
-    await done(api, "PUT", "/v1/backpressure/rates/tenant/bob", {"rate": 0.01, "burst": 1})
+    await done(api, "PUT", "/v1/settings/submission/tenant:bob", setting(rate=0.01, burst=1))
     await done(api, "POST", "/v1/jobs", {**body, "tenant": "bob"})
     answer = await api.call("POST", "/v1/jobs", json={**body, "tenant": "bob"})
     assert (answer.status_code, answer.json()["code"]) == (429, "TENANT_RATE_LIMIT_EXCEEDED")
     assert 90 <= int(answer.headers["retry-after"]) <= 101
     async with asyncio.timeout(60):  # the store is told in the background
-        while not (counts := (await done(api, "GET", "/v1/backpressure"))["counts"]):  # noqa: ASYNC110
+        while not (counts := (await done(api, "GET", "/v1/status"))["refused"]):  # noqa: ASYNC110
             await asyncio.sleep(0.01)
     assert counts == [{"tenant": "bob", "code": "TENANT_RATE_LIMIT_EXCEEDED", "jobs": 1}]
 
 
 async def test_a_retry_budget_is_set_and_reset(any_api: Api) -> None:
-    api, path = any_api, "/v1/retry-budgets/acme"
-    assert (await done(api, "GET", path))["own"] is False
-    made = await done(api, "PUT", path, {"ratio": 0.5, "floor": 3, "window": 10, **WHY})
-    assert (made["allowed"], made["window"], made["own"], made["used_up"]) == (3.0, 10.0, True, False)
-    free = await done(api, "PUT", path, {"ratio": None}, If_Match=f'"{made["version"]}"')
-    assert (free["allowed"], free["ratio"]) == (None, None)
-    assert (await done(api, "GET", "/v1/retry-budgets"))["budgets"] == [free]
+    api, path = any_api, "/v1/settings/budget/acme"
+    assert (await done(api, "GET", path))["version"] == 0
+    made = await done(api, "PUT", path, setting(ratio=0.5, floor=3, window=10))
+    assert (made["state"]["allowed"], made["value"]["window"], made["state"]["used_up"]) == (3.0, 10.0, False)
+    free = await done(api, "PUT", path, setting(ratio=None), If_Match=f'"{made["version"]}"')
+    assert (free["state"]["allowed"], free["value"]["ratio"]) == (None, None)
+    assert (await done(api, "GET", "/v1/settings/budget"))["settings"] == [free]
     assert (await done(api, "GET", "/v1/tenants/acme"))["retry_budget"]["ratio"] is None
     await done(api, "DELETE", path)
-    assert (await done(api, "GET", "/v1/retry-budgets")) == {"budgets": []}
-    assert await refused(api, "PUT", path, {"ratio": 1, "floor": 0}) == (422, "INVALID_REQUEST")
+    assert (await done(api, "GET", "/v1/settings/budget")) == {"settings": []}
+    assert await refused(api, "PUT", path, setting(ratio=1, floor=0)) == (422, "CONFIG_ERROR")
 
 
 async def test_a_schedule_is_added_changed_and_removed(any_api: Api) -> None:

@@ -10,12 +10,12 @@ from tests.api.conftest import Api
 
 async def test_the_last_hour_is_what_was_sampled(api: Api) -> None:
     await api.store.samples.add('{"pools":{},"ended":{"dead":1},"seconds":5.0}', 3600)
-    (sample,) = (await api.call("GET", "/v1/stats/history")).json()["samples"]
+    (sample,) = (await api.call("GET", "/v1/status/history")).json()["samples"]
     assert sample["ended"] == {"dead": 1}
 
 
 async def test_waits_are_told_by_pool_and_by_minute(any_api: Api) -> None:
-    assert (await any_api.call("GET", "/v1/stats/waits")).json() == {
+    assert (await any_api.call("GET", "/v1/status/waits")).json() == {
         "seconds": 3600.0,
         "all": None,
         "pools": {},
@@ -23,7 +23,7 @@ async def test_waits_are_told_by_pool_and_by_minute(any_api: Api) -> None:
     }
     short, long = WaitCount("short", bucket_of(0.5), 99), WaitCount("long", bucket_of(8.0), 1)
     await any_api.store.shares.record_usage([], [], [short, long])
-    found = (await any_api.call("GET", "/v1/stats/waits", params={"seconds": 300})).json()
+    found = (await any_api.call("GET", "/v1/status/waits", params={"seconds": 300})).json()
     together = {"count": 100, "p50": 0.5625, "p95": 0.5625, "p99": 0.5625}
     assert found["all"] == together
     assert found["pools"]["long"] == {"count": 1, "p50": 9.0, "p95": 9.0, "p99": 9.0}
@@ -31,14 +31,14 @@ async def test_waits_are_told_by_pool_and_by_minute(any_api: Api) -> None:
     assert minute == {**together, "at": minute["at"]}
     assert minute["at"] % 60 == 0
     for wrong in ({"seconds": 59}, {"seconds": 3601}, {"seconds": "x"}):
-        assert (await any_api.call("GET", "/v1/stats/waits", params=wrong)).status_code == 422
+        assert (await any_api.call("GET", "/v1/status/waits", params=wrong)).status_code == 422
 
 
 async def test_the_stream_tells_every_viewer_how_it_looks(api: Api) -> None:
     await api.submit()
     await api.store.shares.record_usage([], [], [WaitCount("short", bucket_of(0.5), 3)])
-    watch = api.asgi.state.service.watch
-    viewers = [asyncio.create_task(api.call("GET", "/v1/stats/stream")) for _ in range(2)]
+    watch = api.asgi.state.service.feed
+    viewers = [asyncio.create_task(api.call("GET", "/v1/status/stream")) for _ in range(2)]
     while watch.newest is None:
         await watch.next()
     watch.close()
@@ -54,4 +54,4 @@ async def test_the_stream_tells_every_viewer_how_it_looks(api: Api) -> None:
 
 async def test_the_stream_is_for_keys_of_all_tenants_only(api: Api) -> None:
     for key in (await api.key("read", tenant="acme"), await api.key("enqueue")):
-        assert (await api.call("GET", "/v1/stats/stream", key)).status_code == 403
+        assert (await api.call("GET", "/v1/status/stream", key)).status_code == 403

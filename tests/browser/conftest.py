@@ -73,6 +73,16 @@ class Site:
         assert answer.is_success, answer.text
         return answer.json() if answer.content else None
 
+    def set(self, kind: str, name: str, reason: str, **value: Any) -> None:
+        """Set what is set at run time."""
+        answer = self.http.put(f"/v1/settings/{kind}/{name}", json={"value": value, "reason": reason})
+        assert answer.is_success, answer.text
+
+    def remove(self, kind: str, name: str, reason: str = "the test is over") -> None:
+        """Remove what was set."""
+        answer = self.http.request("DELETE", f"/v1/settings/{kind}/{name}", json={"reason": reason})
+        assert answer.is_success, answer.text
+
     def get(self, path: str, **query: Any) -> Any:
         """What the API answers."""
         answer = self.http.get(path, params=query)
@@ -212,7 +222,7 @@ def site(browser: Browser, receiver: Receiver, tmp_path_factory: pytest.TempPath
     url = f"sqlite:///{folder / 'jobs.db'}"
     migrate_now(url)
     with running(folder / "up.log", url, "up", "tests.browser.app:app", "--port", "0", **allowed) as process:
-        found = until_said(process, folder / "up.log", r"dashboard: (http://\S+)/dashboard/#key=(\S+)")
+        found = until_said(process, folder / "up.log", r'"dashboard": "(http://\S+)/dashboard/#key=(\w+)"')
         made = Site(found[1], found[2], url, folder)
         with made.http:
             yield made

@@ -79,8 +79,7 @@ def test_slot_seconds_leave_as_a_table_for_bills(visit: Visit, site: Site) -> No
 def test_who_was_slower_is_told_and_changes_nothing(visit: Visit, site: Site) -> None:
     page = visit("/tenants/slow")
     page.get_by_role("button", name="Change tier and weight").click()
-    answer = site.http.put("/v1/tenants/slow", json={"tier": "enterprise"})
-    assert answer.is_success, answer.text
+    site.set("tenant", "slow", "a test", tier="enterprise")
     dialog = page.get_by_role("dialog")
     dialog.get_by_label("Weight").fill("3")
     dialog.get_by_role("button", name="Change tier and weight").click()
@@ -92,7 +91,7 @@ def test_a_tenants_key_sees_its_own_and_nothing_else(visit: Visit, site: Site) -
     site.submit("deliver", to="ann", tenant="seen", run_at="2099-01-01T00:00:00Z")
     site.submit("deliver", to="ann", tenant="hidden", run_at="2099-01-01T00:00:00Z")
     for tenant in ("seen", "hidden"):
-        assert site.http.put(f"/v1/tenants/{tenant}", json={"tier": "pro"}).is_success
+        site.set("tenant", tenant, "a test", tier="pro")
     key = site.post("/v1/keys", {"name": "seen", "scopes": ["operate"], "tenant": "seen"})["key"]
     page = visit("/jobs", key=key)
     expect(page.locator("tbody")).to_contain_text("seen")
@@ -114,10 +113,10 @@ def test_a_tenants_key_adds_schedules_of_its_own(visit: Visit, site: Site) -> No
     page.get_by_role("button", name="Add a schedule").click()
     dialog = page.get_by_role("dialog")
     expect(dialog.get_by_label("Tenant")).to_have_count(0)
-    expect(dialog.get_by_label("Name")).to_have_value("own/")
-    confirm(page, "Add a schedule", Name="own/nightly", When="@daily", Type_of="tidy")
+    expect(dialog.get_by_label("Name")).to_have_value("own:")
+    confirm(page, "Add a schedule", Name="own:nightly", When="@daily", Type_of="tidy")
     card = page.locator(".card")
-    expect(card).to_contain_text("own/nightly")
+    expect(card).to_contain_text("own:nightly")
     card.get_by_role("button", name="Pause").click()
     confirm(page, "Pause")
     expect(card).to_contain_text("paused")
@@ -152,7 +151,7 @@ def test_a_pool_is_made_changed_and_reset(visit: Visit, site: Site) -> None:
     expect(page.get_by_role("dialog")).to_contain_text("0 ready jobs stay")
     confirm(page, "Reset")
     expect(row).to_have_count(0)
-    assert (last_entry(site)["action"], last_entry(site)["target"]) == ("pools.reset", "pool mailing")
+    assert (last_entry(site)["action"], last_entry(site)["target"]) == ("remove pool", "pool mailing")
 
 
 def test_a_limit_is_set_used_changed_and_removed(visit: Visit, site: Site) -> None:
@@ -209,7 +208,7 @@ def test_bounds_overload_and_the_default_tier_are_set_and_removed(visit: Visit, 
     page.get_by_role("button", name="Change the default tier").click()
     confirm(page, "Change the default tier", Tier="free")
     expect(row_of(page, "Tiers", "free")).to_contain_text("nobody has set up")
-    site.http.put("/v1/tiers/default", json={"tier": "standard"})
+    site.set("tenant", "*", "the test is over", tier="standard")
 
 
 def test_a_schedule_is_added_changed_and_removed(visit: Visit, site: Site) -> None:
@@ -263,7 +262,7 @@ def test_a_type_is_put_in_quarantine_and_released(visit: Visit, site: Site) -> N
 
 
 def test_the_overview_leads_to_what_can_be_done(visit: Visit, site: Site) -> None:
-    site.post("/v1/quarantines", {"type": "echo", "reason": "it loops"})
+    site.set("quarantine", "echo", "it loops")
     page = visit("/")
     expect(page.locator(".health")).to_contain_text("ype echo is in quarantine: it loops")
     page.locator(".health").get_by_role("link", name="Breakers, quarantines and limits").click()
@@ -298,8 +297,8 @@ def test_dead_jobs_that_fit_are_replayed_from_the_list(visit: Visit, site: Site)
     job_id = site.submit("deliver", to="nobody", tenant="unlucky")
     site.until(job_id, "dead")
     page = visit("/jobs?tenant=unlucky&state=dead")
-    page.get_by_role("button", name="Give up 1 job").click()
-    confirm(page, "Give up 1 job")
+    page.get_by_role("button", name="Cancel 1 job").click()
+    confirm(page, "Cancel 1 job")
     site.until(job_id, "cancelled")
     expect(page.get_by_text("No jobs fit.")).to_be_visible()
 

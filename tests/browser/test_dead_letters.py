@@ -159,7 +159,7 @@ def test_the_chosen_are_replayed_and_the_others_given_up(
     expect(page.get_by_role("dialog")).to_contain_text("0 jobs would be removed")
     page.get_by_role("button", name="Back").click()
     page.get_by_role("button", name="Cancel all").click()
-    expect(page.get_by_role("dialog")).to_contain_text("Give up 3 jobs")
+    expect(page.get_by_role("dialog")).to_contain_text("Cancel 3 jobs")
     confirm(page, "Cancel all")
     expect(page.get_by_text("This group is empty now.")).to_be_visible()
     site.until(made.ids[0], "cancelled")

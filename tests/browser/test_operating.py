@@ -50,7 +50,7 @@ def test_a_refusal_that_is_read_after_the_sign_in_does_not_end_it(browser: Brows
 LATE_REFUSAL = """
 const send = window.fetch;
 window.fetch = (...request) => {
-  if (!String(request[0]).startsWith("/v1/stats/history")) return send(...request);
+  if (!String(request[0]).includes("/v1/status/history")) return send(...request);
   window.fetch = send;
   return new Promise((resolve) => { window.arrive = () => resolve(new Response("{}", { status: 401 })); });
 };
@@ -112,8 +112,8 @@ def test_waits_are_on_the_overview(visit: Visit, site: Site) -> None:
 
 def test_a_type_shows_its_runs_and_its_history(visit: Visit, site: Site) -> None:
     site.until(site.submit("echo", text="quick"), "succeeded")
-    for verb in ("", "/resume"):
-        site.post(f"/v1/pauses{verb}", {"scope": "type", "name": "tidy", "reason": "a look at history"})
+    site.set("pause", "type:tidy", "a look at history")
+    site.remove("pause", "type:tidy", "a look at history")
     site.measured("echo")
     page = visit("/types")
     cards = page.locator(".card")

@@ -41,15 +41,17 @@ HOSTILE = " ".join(
     ]
 )
 HOSTILE_URL = "https://hooks.example.org/?\"><img/src=x/onerror=alert(1)><script>alert(2)</script>'-alert(3)-'"
-OVER = {"reason": "the test is over"}
-SETTINGS: dict[str, dict[str, object]] = {
-    "/v1/tenants/hostile": {"tier": "pro"},
-    "/v1/pools/hostile": {"wait": 5.0},
-    "/v1/limits/type/hostile": {"concurrent": 5},
-    "/v1/backpressure/depths/tenant/hostile": {"waiting": 5},
-    "/v1/backpressure/rates/tenant/hostile": {"rate": 5.0},
-    "/v1/backpressure/overload": {"waiting": 1_000_000},
-    "/v1/retry-budgets/hostile": {"ratio": 1.0},
+SETTINGS: dict[str, dict[str, Any]] = {
+    "tenant/hostile": {"tier": "pro"},
+    "pool/hostile": {"wait": 5.0},
+    "limit/type:hostile": {"concurrent": 5},
+    "depth/tenant:hostile": {"waiting": 5},
+    "submission/tenant:hostile": {"rate": 5.0},
+    "overload/policy": {"waiting": 1_000_000},
+    "budget/hostile": {"ratio": 1.0},
+    "pause/type:side": {},
+    "quarantine/call": {},
+    "breaker/type:side": {"phase": "open"},
 }
 REFUSED = "status of 422"  # the API refuses a filter that is no name, and the browser notes that
 MARK = "onerror=alert(1)"
@@ -67,10 +69,7 @@ def places(site: Site) -> Iterator[list[str]]:
     site.until(done, "succeeded")
     site.said = done
     site.until(dead, "dead")
-    site.post("/v1/pauses", {"scope": "type", "name": "side", "reason": HOSTILE})
     site.post("/v1/keys", {"name": "<img src=x onerror=alert(1)>", "scopes": ["read"], "reason": HOSTILE})
-    site.post("/v1/quarantines", {"type": "call", "reason": HOSTILE})
-    site.post("/v1/breakers/open", {"name": "type:side", "reason": HOSTILE})
     schedule = {
         "name": "hostile",
         "expression": "@yearly",
@@ -79,9 +78,9 @@ def places(site: Site) -> Iterator[list[str]]:
         "reason": HOSTILE,
     }
     site.post("/v1/schedules", schedule)
-    for path, body in SETTINGS.items():
-        answer = site.http.put(path, json={**body, "reason": HOSTILE})
-        assert answer.is_success, answer.text
+    for path, value in SETTINGS.items():
+        kind, name = path.split("/")
+        site.set(kind, name, HOSTILE, **value)
     site.post("/v1/callbacks", {"name": "hostile", "url": HOSTILE_URL, "reason": HOSTILE})
     tell_of_hostile(site)
     later = site.submit("echo", text=HOSTILE, run_at="2099-01-01T00:00:00Z")
@@ -103,11 +102,10 @@ def places(site: Site) -> Iterator[list[str]]:
         f"/dead-letters?type=echo_error&fingerprint={group['fingerprint']}",
         "/jobs?type=echo_error&tenant=%3Cimg%20src%3Dx%20onerror%3Dalert(1)%3E",
     ]
-    for path in (*SETTINGS, "/v1/schedules/hostile", "/v1/callbacks/hostile"):
+    for path in SETTINGS:
+        site.remove(*path.split("/"))
+    for path in ("/v1/schedules/hostile", "/v1/callbacks/hostile"):
         site.http.delete(path)
-    site.post("/v1/breakers/close", {"name": "type:side", **OVER})
-    site.post("/v1/quarantines/release", {"type": "call", **OVER})
-    site.post("/v1/pauses/resume", {"scope": "type", "name": "side", **OVER})
 
 
 def tell_of_hostile(site: Site) -> None:

@@ -12,7 +12,7 @@ import typer.main
 from typer.testing import CliRunner, Result
 
 from fairlead import App, Job, Retry
-from fairlead.cli import app as commands
+from fairlead.cli.program import app as commands
 
 Run = Callable[..., Result]
 

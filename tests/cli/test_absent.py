@@ -7,22 +7,22 @@ import pytest
 from tests.cli.conftest import Run, Shop
 
 ABSENT = [
-    ("tenants", "remove", "nobody"),
-    ("pools", "reset", "nobody"),
-    ("pools", "reset", "short"),
-    ("budgets", "reset", "nobody"),
-    ("limits", "remove", "tenant", "nobody"),
-    ("backpressure", "depth", "tenant", "nobody", "--remove"),
-    ("backpressure", "rate", "tenant", "nobody", "--remove"),
-    ("backpressure", "overload", "--remove"),
+    ("settings", "remove", "tenant", "nobody"),
+    ("settings", "remove", "pool", "nobody"),
+    ("settings", "remove", "pool", "short"),
+    ("settings", "remove", "budget", "nobody"),
+    ("settings", "remove", "limit", "tenant:nobody"),
+    ("settings", "remove", "depth", "tenant:nobody"),
+    ("settings", "remove", "submission", "tenant:nobody"),
+    ("settings", "remove", "overload", "policy"),
+    ("settings", "remove", "quarantine", "nobody"),
     ("resume", "tenant", "nobody"),
-    ("breakers", "open", "nobody"),
-    ("breakers", "close", "nobody"),
-    ("quarantine", "release", "nobody"),
+    ("settings", "set", "breaker", "nobody"),
+    ("settings", "remove", "breaker", "nobody"),
     ("schedules", "remove", "nobody"),
     ("callbacks", "remove", "nobody"),
     ("keys", "revoke", "0123456789"),
-    ("drain-worker", "00000000-0000-4000-8000-000000000001"),
+    ("workers", "drain", "00000000-0000-4000-8000-000000000001"),
 ]
 
 

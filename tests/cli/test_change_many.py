@@ -1,4 +1,4 @@
-"""`fairlead jobs run-now` and `fairlead jobs priority`: all that fit, counted and asked first."""
+"""`fairlead jobs run-now` and `fairlead jobs change --priority`: all that fit, counted and asked first."""
 
 import json
 from typing import Any
@@ -22,18 +22,18 @@ def test_jobs_that_wait_for_their_time_run_now(run: Run, any_shop: Shop) -> None
     assert result.stdout == "2 jobs made ready\n"
     assert {job["state"] for job in jobs(run, any_shop)} == {"ready"}
     again = run("jobs", "run-now", "--all", *REASON, "--database", any_shop.url)
-    assert again.stdout == "0 jobs fit\n"
+    assert again.stdout == "no jobs fit\n"
 
 
 def test_jobs_that_wait_get_a_priority(run: Run, shop: Shop) -> None:
     shop.enqueue(shop.greet, [{"name": "a"}, {"name": "b"}])
     arguments = ("--state", "ready", "--limit", "1", *REASON, "--yes", "--json", "--database", shop.url)
-    assert json.loads(run("jobs", "priority", "high", *arguments).stdout) == {"changed": 1}
+    assert json.loads(run("jobs", "change", "--priority", "high", *arguments).stdout) == {"changed": 1}
     assert sorted(job["priority"] for job in jobs(run, shop)) == ["default", "high"]
 
 
 def test_wrong_usage_is_refused(run: Run, shop: Shop) -> None:
-    for arguments in (("run-now", *REASON), ("run-now", "--all"), ("priority", "urgent", "--all", *REASON)):
+    for arguments in (("run-now", *REASON), ("run-now", "--all"), ("change", "--priority", "urgent", "--all", *REASON)):
         assert run("jobs", *arguments, "--database", shop.url).exit_code == 2, arguments
     ended = run("jobs", "run-now", "--state", "dead", *REASON, "--yes", "--database", shop.url)
     assert "have ended" in ended.stderr

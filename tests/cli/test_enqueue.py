@@ -22,7 +22,10 @@ async def greet(name: str) -> str:
 async def remind(day: date) -> None:
     pass
 """
-KEYS = {"id", "type", "tenant", "state", "duplicate", "deferred", "estimated_start", "result", "error"}
+KEYS = {
+    "id", "type", "tenant", "pool", "priority", "state", "duplicate", "gone", "shed", "deferred", "estimated_start",
+    "result", "error",
+}  # fmt: skip
 
 
 def read(run: Run, url: str, job_id: str) -> dict[str, Any]:
@@ -70,8 +73,8 @@ def test_all_options_reach_the_job(run: Run, any_shop: Shop) -> None:
         "--run-at", "2100-01-01T00:00:00Z", "--not-after", "2100-01-02T00:00:00+00:00", "--key", "k", "--window", "1h",
         "--timeout", "90s", "--attempts", "9", "--exact",
     )  # fmt: skip
-    assert (job["tenant"], job["priority"], job["pool"], job["key"]) == ("acme", "high", "long", "k")
-    assert (job["run_at"], job["not_after"]) == ("2100-01-01T00:00:00+00:00", "2100-01-02T00:00:00+00:00")
+    assert (job["tenant"], job["priority"], job["pool"], job["idempotency_key"]) == ("acme", "high", "long", "k")
+    assert (job["run_at"], job["not_after"]) == ("2100-01-01T00:00:00Z", "2100-01-02T00:00:00Z")
     assert job["state"] == "scheduled"
     assert job["options"] == {
         "timeout": 90.0,
@@ -211,11 +214,11 @@ def test_a_wait_that_ends_too_soon_still_tells_the_id(run: Run, shop: Shop) -> N
 
 
 def test_a_job_that_an_overload_sheds_is_an_error_and_one_that_it_defers_is_told(run: Run, any_shop: Shop) -> None:
-    overload = ("backpressure", "overload", "--waiting", "0", "--database", any_shop.url, "--action")
-    assert run(*overload, "shed").exit_code == 0
+    overload = ("settings", "set", "overload", "policy", "waiting=0", "--database", any_shop.url)
+    assert run(*overload, "action=shed").exit_code == 0
     error = refused(run, any_shop.url, "greet", '{"name": "a"}', "--priority", "low")
     assert (error["code"], "was shed" in error["message"]) == ("JOB_FAILED", True)
-    assert run(*overload, "defer", "--delay", "5m").exit_code == 0
+    assert run(*overload, "action=defer", "delay=5m").exit_code == 0
     told = run("enqueue", "greet", '{"name": "a"}', "--priority", "low", "--database", any_shop.url)
     assert "scheduled (put off for 5m: the system is overloaded)" in told.stdout
 

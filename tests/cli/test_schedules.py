@@ -20,7 +20,8 @@ def document(run: Run, shop: Shop, *arguments: str) -> Any:
 
 
 def add(run: Run, shop: Shop, name: str = "hello", *more: str) -> Any:
-    return document(run, shop, "add", name, "0 9 * * 1-5", "greet", '{"name": "ada"}', *more)["schedule"]
+    given = ("--when", "0 9 * * 1-5", "--type", "greet", "--payload", '{"name": "ada"}')
+    return document(run, shop, "set", name, *given, *more)
 
 
 def test_a_schedule_is_added_listed_and_shown(run: Run, any_shop: Shop) -> None:
@@ -41,18 +42,19 @@ def test_a_schedule_is_added_listed_and_shown(run: Run, any_shop: Shop) -> None:
 
 def test_what_operators_do_is_done_and_audited(run: Run, any_shop: Shop) -> None:
     add(run, any_shop)
-    changed = document(run, any_shop, "change", "hello", "--when", "@hourly", "--payload", '{"name": "bob"}')[
-        "schedule"
-    ]
+    changed = document(run, any_shop, "set", "hello", "--when", "@hourly", "--payload", '{"name": "bob"}')
     assert (changed["expression"], changed["payload"]) == ("@hourly", {"name": "bob"})
-    paused = document(run, any_shop, "pause", "hello", "--as", "ann", "--reason", "a test")["schedule"]
+    on = ("--database", any_shop.url)
+    assert run("pause", "schedule", "hello", "--as", "ann", "--reason", "a test", *on).exit_code == 0
+    paused = document(run, any_shop, "show", "hello")
     assert (paused["state"], paused["next_fires"]) == ("paused", [])
-    job = document(run, any_shop, "run-now", "hello")["job"]
-    assert document(run, any_shop, "resume", "hello")["schedule"]["state"] == "active"
-    (fire,) = document(run, any_shop, "show", "hello")["schedule"]["fires"]
-    assert (fire["job"], fire["manual"], fire["job_state"]) == (job, True, "ready")
+    job = document(run, any_shop, "run-now", "hello")["job_id"]
+    assert run("resume", "schedule", "hello", *on).exit_code == 0
+    assert document(run, any_shop, "show", "hello")["state"] == "active"
+    (fire,) = document(run, any_shop, "show", "hello")["fires"]
+    assert (fire["job_id"], fire["manual"], fire["job_state"]) == (job, True, "ready")
     assert "fired by hand" in run("schedules", "show", "hello", "--database", any_shop.url).stdout
-    assert document(run, any_shop, "remove", "hello") == {"schedule": "hello", "removed": True}
+    assert document(run, any_shop, "remove", "hello") == {"name": "hello", "removed": True}
     entries = json.loads(run("audit", "--json", "--database", any_shop.url).stdout)["entries"]
     verbs = ["add", "change", "pause", "run now", "resume", "remove"]
     assert [entry["action"] for entry in reversed(entries)] == [f"schedule {verb}" for verb in verbs]
@@ -65,26 +67,29 @@ def test_commands_say_what_they_did(run: Run, shop: Shop) -> None:
         return run("schedules", *arguments, "--database", shop.url).stdout
 
     assert say("list") == "no schedules\n"
-    assert say("add", "hello", "@daily", "greet", '{"name": "ada"}').startswith("added hello; next fire 2")
-    assert say("change", "hello", "--tenant", "acme").startswith("changed hello; next fire 2")
-    assert say("pause", "hello") == "paused hello; it is paused\n"
+    given = ("--when", "@daily", "--type", "greet", "--payload", '{"name": "ada"}')
+    assert say("set", "hello", *given).startswith("hello is set; next fire 2")
+    assert say("set", "hello", "--tenant", "acme").startswith("hello is set; next fire 2")
     assert say("run-now", "hello").startswith("made job ")
-    assert say("resume", "hello").startswith("resumed hello; next fire 2")
-    assert say("remove", "hello") == "removed hello\n"
+    assert say("remove", "hello") == "hello is removed\n"
 
 
 @pytest.mark.parametrize(
     ("arguments", "code", "words"),
     [
         (("show", "nothing"), 3, "no schedule 'nothing'"),
-        (("pause", "nothing"), 3, "no schedule 'nothing'"),
-        (("add", "x", "@daily", "nothing"), 3, "no job type"),
-        (("add", "x", "99 * * * *", "greet", '{"name": "a"}'), 1, "Bad minute"),
-        (("add", "x", "@daily", "greet"), 1, "name"),
-        (("add", "x", "@daily", "greet", '{"name": "a"}', "--tz", "Nowhere"), 1, "time zone"),
-        (("add", "x y", "@daily", "greet", '{"name": "a"}'), 1, "schedule"),
-        (("add", "x", "@daily", "greet", "{}", "--overlap", "perhaps"), 2, "perhaps"),
-        (("change", "hello"), 2, "say what to change"),
+        (("set", "nothing", "--when", "@daily"), 3, "no schedule 'nothing'"),
+        (("set", "x", "--when", "@daily", "--type", "nothing"), 3, "no job type"),
+        (("set", "x", "--when", "99 * * * *", "--type", "greet", "--payload", '{"name": "a"}'), 1, "Bad minute"),
+        (("set", "x", "--when", "@daily", "--type", "greet"), 1, "name"),
+        (
+            ("set", "x", "--when", "@daily", "--type", "greet", "--payload", '{"name": "a"}', "--tz", "Nowhere"),
+            1,
+            "time zone",
+        ),
+        (("set", "x y", "--when", "@daily", "--type", "greet", "--payload", '{"name": "a"}'), 1, "schedule"),
+        (("set", "x", "--when", "@daily", "--type", "greet", "--payload", "{}", "--overlap", "perhaps"), 2, "perhaps"),
+        (("set", "hello"), 2, "say what to set"),
     ],
 )
 def test_what_cannot_be_done_is_said(run: Run, shop: Shop, arguments: tuple[str, ...], code: int, words: str) -> None:
@@ -95,10 +100,10 @@ def test_what_cannot_be_done_is_said(run: Run, shop: Shop, arguments: tuple[str,
     assert len(document(run, shop, "list")["schedules"]) == 1
 
 
-def test_a_name_is_given_once(run: Run, shop: Shop) -> None:
+def test_the_type_of_a_schedule_is_not_changed(run: Run, shop: Shop) -> None:
     add(run, shop)
-    result = run("schedules", "add", "hello", "@daily", "greet", '{"name": "a"}', "--database", shop.url)
-    assert (result.exit_code, "already" in result.stderr) == (1, True)
+    result = run("schedules", "set", "hello", "--type", "fail", "--database", shop.url)
+    assert (result.exit_code, "remove it first" in result.stderr) == (2, True)
 
 
 def test_what_stands_in_the_database_cannot_steer_the_terminal(run: Run, shop: Shop) -> None:

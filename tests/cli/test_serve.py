@@ -77,8 +77,8 @@ def test_serve_answers_and_stops(run: Run, sqlite_url: str, tmp_path: Path) -> N
 
 def test_up_serves_with_a_key_that_ends_with_it(sqlite_url: str, tmp_path: Path, run: Run) -> None:
     with started(tmp_path, sqlite_url, "up", "greeter:app", "--port", "0") as (process, said):
-        found = until_said(process, said, r"Bearer (flk_\w+)' (http://\S+)/v1/jobs")
-        key, address = found[1], found[2]
+        found = until_said(process, said, r'"api": "(http://\S+)/v1", "key": "(flk_\w+)"')
+        address, key = found[1], found[2]
         made = ask(f"{address}/v1/jobs", key, {"type": "greet", "payload": {"name": "Ada"}})
         assert ask(f"{address}/v1/jobs/{made['id']}/wait?timeout=60", key)["result"] == "hello Ada"
         process.send_signal(signal.SIGTERM)

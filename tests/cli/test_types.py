@@ -1,4 +1,4 @@
-"""`fairlead types`, `fairlead waits`, and progress in `fairlead jobs show`."""
+"""`fairlead types`, and progress in `fairlead jobs show`."""
 
 import asyncio
 import json
@@ -68,16 +68,6 @@ def test_a_type_that_never_ran_and_one_that_is_not_there(run: Run, shop: Shop) -
     shown = run("types", "show", "fail", "--database", shop.url).stdout
     assert "runs of the last day\nnone" in shown
     assert run("types", "show", "nothing", "--database", shop.url).exit_code == 3
-
-
-def test_waits_by_pool(run: Run, any_shop: Shop) -> None:
-    assert "nothing was started" in run("waits", "--database", any_shop.url).stdout
-    measured(any_shop)
-    document = json.loads(run("waits", "--database", any_shop.url, "--json").stdout)
-    assert document["pools"] == {"medium": {"count": 7, "p50": 0.28125, "p95": 0.28125, "p99": 0.28125}}
-    lines = run("waits", "--database", any_shop.url).stdout.splitlines()
-    assert [line.split()[:2] for line in lines[1:]] == [["medium", "7"], ["all", "7"]]
-    assert run("waits", "--seconds", "59", "--database", any_shop.url).exit_code == 2
 
 
 def test_a_job_shows_how_far_it_came(run: Run, shop: Shop) -> None:

@@ -1,4 +1,4 @@
-"""`fairlead jobs explain`, `retry` and `change`."""
+"""`fairlead jobs explain`, `run-now` and `change`."""
 
 import json
 
@@ -27,8 +27,8 @@ def test_a_job_is_changed_and_hastened(run: Run, any_shop: Shop) -> None:
     assert (changed["priority"], changed["payload"], changed["state"]) == ("critical", {"name": "Bob"}, "scheduled")
     later = run("jobs", "change", job_id, "--run-at", "2030-01-01T00:00:00Z", *database)
     assert (later.exit_code, "scheduled" in later.stdout) == (0, True)
-    assert json.loads(run("jobs", "retry", job_id, "--json", *database).stdout)["state"] == "ready"
-    assert run("jobs", "retry", job_id, *database).exit_code == 1
+    assert json.loads(run("jobs", "run-now", job_id, "--json", *database).stdout)["done"] == [job_id]
+    assert run("jobs", "run-now", job_id, *database).exit_code == 1
     assert "asked for" in run("audit", *database).stdout
 
 
@@ -45,5 +45,5 @@ def test_a_job_is_changed_and_hastened(run: Run, any_shop: Shop) -> None:
 def test_what_does_not_fit_is_refused(run: Run, shop: Shop, arguments: list[str], code: int) -> None:
     (job_id,) = shop.enqueue(shop.greet, [{"name": "Ada"}])
     assert run("jobs", "change", job_id, *arguments, "--database", shop.url).exit_code == code
-    for command in ("explain", "retry"):
+    for command in ("explain", "run-now"):
         assert run("jobs", command, "nobody", "--database", shop.url).exit_code == 3

@@ -15,8 +15,9 @@ from fairlead.core.protection.backpressure import overload
 from fairlead.core.web.egress import EgressRules
 from fairlead.operate import callbacks
 from fairlead.operate.audit import Operator
-from fairlead.operate.backpressure import bounds, set_depth, set_overload, set_rate
+from fairlead.operate.backpressure import bounds
 from fairlead.records.store import Store
+from tests.support.settings import set_depth, set_overload, set_rate
 
 ADA = Operator("ada", "a flood")
 PATIENCE = 60.0

@@ -15,8 +15,8 @@ from fairlead.core.jobs.model import Enqueued, NewJob
 from fairlead.core.jobs.states import State
 from fairlead.errors import StoreRefused, StoreUnavailable
 from fairlead.operate.audit import Operator
-from fairlead.operate.backpressure import set_depth, set_rate
 from tests.client.program import LONG, Program
+from tests.support.settings import set_depth, set_rate
 
 MEMORY = "sqlite:///:memory:"
 

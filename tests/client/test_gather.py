@@ -9,9 +9,9 @@ import pytest
 import fairlead
 from fairlead.client import gather
 from fairlead.client.gather import Gatherer
-from fairlead.client.wakeups import Waker
 from fairlead.core.jobs.model import Enqueued, NewJob
 from fairlead.errors import StoreRefused, StoreUnavailable
+from fairlead.runtime.hints import HintSender
 from tests.contract.making import new_job
 from tests.support.doubles import store_of
 
@@ -42,9 +42,9 @@ class SlowStore:
         self.hints.append(set(pools))
 
 
-def gatherer_on(store: SlowStore) -> tuple[Gatherer, Waker]:
+def gatherer_on(store: SlowStore) -> tuple[Gatherer, HintSender]:
     """A gatherer and its waker."""
-    waker = Waker(store_of(jobs=store))
+    waker = HintSender(store_of(jobs=store))
     return Gatherer(store_of(jobs=store), waker), waker
 
 

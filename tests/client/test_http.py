@@ -37,10 +37,10 @@ from fairlead.core.jobs.progress import RunReport
 from fairlead.core.protection.backpressure import overload
 from fairlead.core.web.api_keys import ApiKey
 from fairlead.operate.audit import Operator
-from fairlead.operate.backpressure import set_overload
 from tests.api.conftest import LANE, MEMORY, Api, mail_app, open_api
 from tests.contract.making import claim_one, new_lease, worker_info
 from tests.support.serving import served
+from tests.support.settings import set_overload
 
 
 class Flaky(httpx2.AsyncBaseTransport):
@@ -180,7 +180,7 @@ async def test_waiting_cancelling_hastening(client: HTTPClient) -> None:
     with pytest.raises(JobNotDone):
         await job.wait(timeout=0.01)
     assert "scheduled" in (await client.explain(job.id))["summary"]
-    assert (await client.retry(job.id)).state is State.READY
+    assert (await client.run_now(job.id, reason="in a hurry")).state is State.READY
     assert await client.cancel(job.id, reason="not needed") is State.CANCELLED
     assert [moment.state for moment in await job.timeline()][-1] is State.CANCELLED
     with pytest.raises(IllegalMove):

@@ -22,11 +22,11 @@ from fairlead.core.jobs.model import (
     Scope,
     Settlement,
     Unique,
-    WorkerInfo,
 )
 from fairlead.core.jobs.retry import Retry
 from fairlead.core.jobs.settle import settle
 from fairlead.core.jobs.states import State
+from fairlead.core.jobs.workers import WorkerInfo
 from fairlead.records.store import Store
 
 LANE = Lane("default", "acme", "mail", Priority.DEFAULT, 1)

@@ -1,6 +1,6 @@
 """A store as simple as it can be: dictionaries and sorted lists. Every real store must behave like it."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from fairlead.core.jobs.dead_letters import Refusal, Revival
@@ -23,6 +23,7 @@ class ModelJob:
     lease: str | None = None
     cancelled: bool = False
     finished_at: float | None = None
+    ended: Hold | None = None
     replays: int = 0
     attempts: list[tuple[int, str]] = field(default_factory=list)
 
@@ -45,11 +46,18 @@ class ModelJob:
 
 @dataclass
 class ModelKey:
-    """Who holds an idempotency key."""
+    """Who holds an idempotency key, and for how long."""
 
     job_id: str
     scope: Scope
     expires_at: float | None
+    while_live: bool
+
+    def strengthen(self, scope: Scope, expires_at: float | None) -> None:
+        """A later submission with a stronger scope makes the key that strong."""
+        order = [Scope.ACTIVE, Scope.WINDOW, Scope.FOREVER]
+        if order.index(scope) > order.index(self.scope):
+            self.scope, self.expires_at = scope, expires_at
 
 
 class ModelStore:
@@ -58,7 +66,7 @@ class ModelStore:
     def __init__(self, now: float) -> None:
         self.now = now
         self.jobs: dict[str, ModelJob] = {}
-        self.keys: dict[tuple[str, str], ModelKey] = {}
+        self.keys: dict[tuple[str, str, str], ModelKey] = {}
         self.workers: dict[str, float] = {}
         self.pruned: set[str] = set()
 
@@ -68,13 +76,14 @@ class ModelStore:
 
     def _enqueue(self, job: NewJob) -> Enqueued:
         if job.unique is not None:
-            name = job.lane.tenant, job.unique.key
+            name = job.lane.tenant, job.lane.type, job.unique.key
             held = self.keys.get(name)
+            expires = None if job.unique.window is None else self.now + job.unique.window
             if held is not None and held.job_id != job.id and not self.is_free(held):
+                held.strengthen(job.unique.scope, expires)
                 return Enqueued(held.job_id, True)
             if held is None or held.job_id != job.id:
-                expires = None if job.unique.window is None else self.now + job.unique.window
-                self.keys[name] = ModelKey(job.id, job.unique.scope, expires)
+                self.keys[name] = ModelKey(job.id, job.unique.scope, expires, job.unique.scope is Scope.ACTIVE)
         if job.id not in self.jobs:
             ready_at = self.now if job.state is State.READY else None
             self.jobs[job.id] = ModelJob(job, job.state, self.now + job.delay, ready_at)
@@ -82,9 +91,9 @@ class ModelStore:
 
     def is_free(self, key: ModelKey) -> bool:
         """Whether another job may take the key."""
-        if key.scope is Scope.ACTIVE:
-            return not self.is_live(key.job_id)
-        return key.expires_at is not None and key.expires_at <= self.now
+        if key.scope is Scope.FOREVER or (key.while_live and self.is_live(key.job_id)):
+            return False
+        return key.expires_at is None or key.expires_at <= self.now
 
     def is_live(self, job_id: str) -> bool:
         """Whether the job has not ended."""
@@ -107,9 +116,23 @@ class ModelStore:
             job.fence, job.attempt = job.fence + 1, job.attempt + 1
         return [job.new.id for job in ready[:most]]
 
+    def claim_limited(self, lane: Lane, most: int, lease: Lease, bound: int) -> list[str]:
+        """The same where no more than `bound` jobs of the lane's tenant may run at once."""
+        running = sum(job.new.lane.tenant == lane.tenant for job in self.in_state(State.RUNNING))
+        return self.claim(lane, max(0, min(most, bound - running)), lease)
+
     def settle(self, settlements: Iterable[Settlement], expired_only: bool = False) -> set[str]:
-        """The ids of those that hold."""
-        return {item.id for item in settlements if self._settle(item, expired_only)}
+        """The ids of those that hold, and of successes that were settled under the same hold before."""
+        return {item.id for item in settlements if self._settle(item, expired_only) or self.has_succeeded(item)}
+
+    def has_succeeded(self, settlement: Settlement) -> bool:
+        """Whether this very success is in the history already; an answer that was lost is given again."""
+        job = self.jobs.get(settlement.id)
+        return (
+            job is not None
+            and settlement.state is job.state is State.SUCCEEDED
+            and job.ended == settlement.hold._replace(cancelled=False)
+        )
 
     def _settle(self, settlement: Settlement, expired_only: bool) -> bool:
         job = self.jobs.get(settlement.id)
@@ -117,6 +140,7 @@ class ModelStore:
             return False
         if settlement.recorded:
             job.attempts.append((job.fence, settlement.ending.value))
+        job.ended = job.hold._replace(cancelled=False)
         job.state, job.attempt, job.crashes = settlement.state, settlement.attempt, settlement.crashes
         job.owner = job.lease = None
         job.cancelled = False
@@ -154,13 +178,13 @@ class ModelStore:
     def _take_key(self, job: ModelJob) -> bool:
         if job.new.unique is None:
             return True
-        name = job.new.lane.tenant, job.new.unique.key
+        name = job.new.lane.tenant, job.new.lane.type, job.new.unique.key
         held = self.keys.get(name)
         if held is not None and held.job_id == job.new.id:
             return True
         if held is not None and not self.is_free(held):
             return False
-        self.keys[name] = ModelKey(job.new.id, Scope.ACTIVE, None)
+        self.keys[name] = ModelKey(job.new.id, Scope.ACTIVE, None, True)
         return True
 
     def lost(self) -> set[str]:
@@ -185,22 +209,17 @@ class ModelStore:
         """End leases."""
         self.workers.update(dict.fromkeys([owner for owner in owners if self.live(owner)], self.now))
 
-    def prune(self, retention: float) -> int:
+    def prune(self, retention: Mapping[str, float], default: float) -> int:
         """How many finished jobs went; their ids are never used again."""
         old = [
             job.new.id
             for job in self.jobs.values()
-            if job.finished_at is not None and job.finished_at < self.now - retention
+            if job.finished_at is not None and job.finished_at < self.now - retention.get(job.new.lane.type, default)
         ]
         for job_id in old:
             del self.jobs[job_id]
         self.pruned.update(old)
-        self.keys = {
-            name: key
-            for name, key in self.keys.items()
-            if not (key.scope is Scope.ACTIVE and not self.is_live(key.job_id))
-            and not (key.expires_at is not None and key.expires_at <= self.now)
-        }
+        self.keys = {name: key for name, key in self.keys.items() if not self.is_free(key)}
         return len(old)
 
     def pending(self) -> list[str]:

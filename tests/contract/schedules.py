@@ -3,7 +3,7 @@
 from typing import Any
 
 from fairlead.core.insight.audit import AuditNote
-from fairlead.core.jobs.model import JobFilter, JobRecord
+from fairlead.core.jobs.job_records import JobFilter, JobRecord
 from fairlead.core.schedule.fires import created
 from fairlead.core.schedule.schedules import FireRecord, Schedule, ScheduleSpec
 from fairlead.records.store import Store

@@ -1,7 +1,7 @@
 """Admission in the store: what waits, sampled figures, and counts of what was not accepted."""
 
 from fairlead.core.jobs.model import Quota
-from fairlead.ports.jobs import Backlog
+from fairlead.ports.jobs import SampledBacklog
 from fairlead.records.store import Store
 from tests.contract.making import LANE, enqueue_one, new_jobs, new_lease
 from tests.contract.world import World
@@ -21,7 +21,7 @@ async def test_a_sample_replaces_the_one_before_and_has_an_age(world: World) -> 
     await world.store.backpressure.write_backlog({"": 7, "globex": 3}, 2.0)
     world.advance(4)
     found = await world.store.backpressure.read_backlog(["", "acme", "globex", "unknown"])
-    assert found == {"": Backlog(7, 6.0), "globex": Backlog(3, 6.0)}
+    assert found == {"": SampledBacklog(7, 6.0), "globex": SampledBacklog(3, 6.0)}
     await world.store.backpressure.write_backlog({})
     assert await world.store.backpressure.read_backlog(["", "globex"]) == {}
 

@@ -3,9 +3,10 @@
 import pytest
 
 from fairlead.core.insight.audit import AuditNote
-from fairlead.core.jobs.cancel import Cancelled, Demand, cancel_error, demand
-from fairlead.core.jobs.model import CancelRequest, Claim, Ending, Held, JobFilter, Lease, Priority
-from fairlead.core.jobs.settle import heed
+from fairlead.core.jobs.cancel import Cancelled, CancelWrite, cancel_error, cancel_write
+from fairlead.core.jobs.job_records import JobFilter
+from fairlead.core.jobs.model import CancelRequest, Claim, Ending, Held, Lease, Priority
+from fairlead.core.jobs.settle import settle_as_cancelled
 from fairlead.core.jobs.states import State
 from fairlead.records.store import Store
 from tests.contract.making import (
@@ -30,7 +31,7 @@ WISH = CancelRequest("ann@desk", "wrong batch", 5.0)
 
 async def ask(store: Store, job: Claim | Held, wish: CancelRequest = WISH) -> bool:
     """Ask to cancel the run that was seen."""
-    answer = await store.changes.cancel([], [Demand(job.id, job.hold, wish)], NOTE)
+    answer = await store.changes.cancel([], [CancelWrite(job.id, job.hold, wish)], NOTE)
     assert answer.done == frozenset()
     return job.id in answer.asked
 
@@ -70,7 +71,7 @@ async def test_who_asks_and_which_jobs_is_in_the_audit(store: Store) -> None:
     claimed, _ = await running(store)
     waiting = await enqueue_one(store)
     settlement = ended(await one_held(store, waiting.id), Ending.CANCELLED)
-    await store.changes.cancel([settlement], [Demand(claimed.id, claimed.hold, WISH)], NOTE)
+    await store.changes.cancel([settlement], [CancelWrite(claimed.id, claimed.hold, WISH)], NOTE)
     for job_id in (claimed.id, waiting.id):
         (entry,) = await store.audit.read(10, job_id=job_id)
         assert (entry.actor, entry.action) == ("ann@desk", "cancel")
@@ -95,7 +96,7 @@ async def test_nothing_is_written_down_where_nothing_was_done(store: Store) -> N
 )
 async def test_a_wish_about_another_run_is_not_stored(store: Store, wrong: dict[str, object]) -> None:
     claimed, lease = await running(store)
-    stale = Demand(claimed.id, claimed.hold._replace(**wrong), WISH)  # type: ignore[arg-type]
+    stale = CancelWrite(claimed.id, claimed.hold._replace(**wrong), WISH)  # type: ignore[arg-type]
     assert await store.changes.cancel([], [stale], NOTE) == Cancelled(frozenset(), frozenset())
     assert await store.changes.cancel_requests(lease.owner) == {}
 
@@ -103,7 +104,7 @@ async def test_a_wish_about_another_run_is_not_stored(store: Store, wrong: dict[
 async def test_a_wish_can_be_made_more_urgent(store: Store) -> None:
     claimed, lease = await running(store)
     assert await ask(store, claimed)
-    wish = demand(await one_held(store, claimed.id), WISH._replace(by="bob", grace=0.0))
+    wish = cancel_write(await one_held(store, claimed.id), WISH._replace(by="bob", grace=0.0))
     assert wish is not None
     assert await ask(store, claimed, wish.request)
     assert await store.changes.cancel_requests(lease.owner) == {(claimed.id, 1): WISH._replace(grace=0.0)}
@@ -116,7 +117,7 @@ async def test_a_run_that_was_asked_to_end_is_not_run_again(store: Store, ending
     unaware = ended(claimed, ending)
     assert await ask(store, claimed)
     assert await store.jobs.settle([unaware]) == set()
-    aware = heed(unaware, await one_held(store, claimed.id))
+    aware = settle_as_cancelled(unaware, await one_held(store, claimed.id))
     assert aware is not None
     assert await store.jobs.settle([aware]) == {claimed.id}
     assert await state_of(store, claimed.id) is State.CANCELLED
@@ -130,7 +131,7 @@ async def test_a_run_that_would_be_dead_is_cancelled_instead(store: Store) -> No
     assert unaware.state is State.DEAD
     assert await ask(store, claimed)
     assert await store.jobs.settle([unaware]) == set()
-    aware = heed(unaware, await one_held(store, claimed.id))
+    aware = settle_as_cancelled(unaware, await one_held(store, claimed.id))
     assert aware is not None
     assert aware.state is State.CANCELLED
 

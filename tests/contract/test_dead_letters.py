@@ -7,9 +7,10 @@ from dataclasses import replace
 import pytest
 
 from fairlead.core.insight.audit import AuditNote
-from fairlead.core.jobs.dead_letters import DeadHold, Refusal, amend, revive, withdraw
+from fairlead.core.jobs.dead_letters import DeadHold, Refusal, cancel_dead, edit_dead, revive
 from fairlead.core.jobs.failure import FailureClass
-from fairlead.core.jobs.model import Ending, ErrorInfo, JobFilter, JobRecord, NewJob, Priority, Scope
+from fairlead.core.jobs.job_records import JobFilter, JobRecord
+from fairlead.core.jobs.model import Ending, ErrorInfo, NewJob, Priority, Scope
 from fairlead.core.jobs.states import State
 from fairlead.records.store import Store
 from tests.contract.making import (
@@ -291,14 +292,14 @@ async def test_two_dead_jobs_with_one_key_in_one_batch(store: Store) -> None:
 
 async def test_edit_and_cancel_hold_only_while_the_job_is_what_was_seen(store: Store) -> None:
     dead = await kill(store, new_job())
-    assert await store.dead_letters.amend([amend(dead, '{"x":1}', 4)], NOTE) == {dead.id}
+    assert await store.dead_letters.amend([edit_dead(dead, '{"x":1}', 4)], NOTE) == {dead.id}
     edited = await record_of(store, dead.id)
     assert (edited.state, edited.payload, edited.version) == (State.DEAD, '{"x":1}', 4)
-    assert await store.dead_letters.cancel([withdraw(edited), withdraw(edited)], NOTE) == {dead.id}
+    assert await store.dead_letters.cancel([cancel_dead(edited), cancel_dead(edited)], NOTE) == {dead.id}
     cancelled = await record_of(store, dead.id)
     assert (cancelled.state, cancelled.finished_at) == (State.CANCELLED, dead.finished_at)
-    assert await store.dead_letters.cancel([withdraw(dead)], NOTE) == set()
-    assert await store.dead_letters.amend([amend(dead, "{}", 1)], NOTE) == set()
+    assert await store.dead_letters.cancel([cancel_dead(dead)], NOTE) == set()
+    assert await store.dead_letters.amend([edit_dead(dead, "{}", 1)], NOTE) == set()
     assert (await store.dead_letters.revive([revive(dead)], NOTE)).refused == {dead.id: Refusal.CHANGED}
     assert await store.dead_letters.groups(DEAD, 10) == []
     assert len(await store.audit.read(10)) == 2

@@ -8,7 +8,8 @@ import pytest
 
 from fairlead.core.insight.audit import AuditNote
 from fairlead.core.jobs.dead_letters import revive
-from fairlead.core.jobs.model import Claim, JobFilter
+from fairlead.core.jobs.job_records import JobFilter
+from fairlead.core.jobs.model import Claim
 from fairlead.core.jobs.states import State
 from fairlead.records.store import Store
 from tests.contract.making import claim_one, done, enqueue_one, failed, new_lease

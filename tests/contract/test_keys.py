@@ -121,10 +121,44 @@ async def test_tenants_do_not_share_keys(store: Store) -> None:
     assert answers == [Enqueued(ours.id, False), Enqueued(theirs.id, False)]
 
 
-async def test_types_of_a_tenant_share_keys(store: Store) -> None:
+async def test_types_of_a_tenant_have_keys_of_their_own(store: Store) -> None:
+    """A submission of another type is another job, also in one batch, and both are claimed."""
     first, second = keyed_job("k"), keyed_job("k", LANE._replace(type="report"))
+    third = keyed_job("k", LANE._replace(type="text"))
     await store.jobs.enqueue([first])
-    assert await store.jobs.enqueue([second]) == [Enqueued(first.id, True)]
+    assert await store.jobs.enqueue([second, third]) == [Enqueued(second.id, False), Enqueued(third.id, False)]
+    assert await store.jobs.enqueue([keyed_job("k", LANE._replace(type="report"))]) == [Enqueued(second.id, True)]
+
+
+@pytest.mark.parametrize("in_one_batch", [True, False])
+async def test_a_stronger_scope_of_a_later_submission_counts(world: World, in_one_batch: bool) -> None:
+    first, later = keyed_job("k"), keyed_job("k", scope=Scope.FOREVER)
+    for batch in [[first, later]] if in_one_batch else [[first], [later]]:
+        await world.store.jobs.enqueue(batch)
+    await run_to_end(world.store, await world.worker())
+    world.advance(1000 * 86400)
+    assert await world.store.jobs.enqueue([keyed_job("k")]) == [Enqueued(first.id, True)]
+
+
+async def test_a_key_that_got_a_window_is_kept_for_both_the_job_and_the_window(world: World) -> None:
+    first, later = keyed_job("k"), keyed_job("k", scope=Scope.WINDOW, window=20.0)
+    await world.store.jobs.enqueue([first])
+    await world.store.jobs.enqueue([later])
+    world.advance(30)
+    assert await world.store.jobs.enqueue([keyed_job("k")]) == [Enqueued(first.id, True)]
+    await run_to_end(world.store, await world.worker())
+    following = keyed_job("k")
+    assert await world.store.jobs.enqueue([following]) == [Enqueued(following.id, False)]
+
+
+async def test_a_weaker_scope_of_a_later_submission_changes_nothing(world: World) -> None:
+    first = keyed_job("k", scope=Scope.WINDOW, window=20.0)
+    await world.store.jobs.enqueue([first])
+    world.advance(15)
+    await world.store.jobs.enqueue([keyed_job("k", scope=Scope.WINDOW, window=20.0), keyed_job("k")])
+    world.advance(10)
+    following = keyed_job("k")
+    assert await world.store.jobs.enqueue([following]) == [Enqueued(following.id, False)]
 
 
 async def test_repeats_within_one_batch_stand_for_the_first(store: Store) -> None:

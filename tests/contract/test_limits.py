@@ -8,8 +8,8 @@ import pytest
 
 from fairlead.core.jobs.model import Claim, Ending, Lane, Lease, NewJob, Quota
 from fairlead.core.protection.controls import Control, Controls
-from fairlead.core.protection.limits import LIMIT, Rules, Wanted
-from fairlead.core.protection.token_bucket import Bucket, Flow
+from fairlead.core.protection.limits import LIMIT, LimitedQuota, Rules
+from fairlead.core.protection.token_bucket import Bucket, RateLimit
 from fairlead.errors import StoreUnavailable
 from fairlead.records.limits import LimitedClaims
 from fairlead.records.store import Store
@@ -34,7 +34,7 @@ def rules(**allowed: dict[str, Any]) -> Rules:
 
 async def take(store: Store, by: Rules, most: int = 100, lanes: tuple[Lane, ...] = (LANE,)) -> LimitedClaims:
     """Claim from lanes under the limits that are in force for them."""
-    wanted = [Wanted(Quota(lane.id, most), lane, by.of(lane)) for lane in lanes]
+    wanted = [LimitedQuota(Quota(lane.id, most), lane, by.of(lane)) for lane in lanes]
     return await store.limits.claim(wanted, by, new_lease())
 
 
@@ -126,7 +126,7 @@ async def test_a_lost_workers_jobs_count_until_they_are_recovered(world: World) 
     by = rules(type={"concurrent": 2})
     lease = await world.worker(30)
     await enqueue(world.store, 5)
-    wanted = [Wanted(Quota(LANE.id, 9), LANE, by.of(LANE))]
+    wanted = [LimitedQuota(Quota(LANE.id, 9), LANE, by.of(LANE))]
     assert len((await world.store.limits.claim(wanted, by, lease)).claims) == 2
     world.advance(31)
     assert (await take(world.store, by)).claims == []
@@ -179,7 +179,7 @@ async def test_what_runs_and_what_is_left_of_buckets_can_be_read(world: World) -
 
 
 async def test_tokens_are_taken_all_that_are_there_or_none(world: World) -> None:
-    way = Flow(2.0, 10.0)
+    way = RateLimit(2.0, 10.0)
     assert await world.store.limits.take_tokens("submit:acme", way, 4, 6) == (6, 0.0)
     assert await world.store.limits.take_tokens("submit:acme", way, 2, 9) == (4, 0.0)
     assert await world.store.limits.take_tokens("submit:acme", way, 3, 3) == (0, 1.5)

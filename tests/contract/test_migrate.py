@@ -64,8 +64,8 @@ async def test_a_database_without_tables_is_refused_with_advice(bare_url: str) -
 
 async def test_an_older_schema_is_refused_with_advice(bare_url: str) -> None:
     await wiring.migrate(bare_url)
-    run_statement(bare_url, "delete from schema_version where version > 1")
-    with pytest.raises(SchemaMismatch, match=r"schema 1 but this version of Fairlead needs .*fairlead migrate"):
+    run_statement(bare_url, "update schema_version set version = 0")
+    with pytest.raises(SchemaMismatch, match=r"schema 0 but this version of Fairlead needs .*fairlead migrate"):
         await open_and_close(bare_url)
 
 

@@ -17,21 +17,15 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule, run_state_machine_as_test
 
 from fairlead.core.insight.audit import AuditNote
-from fairlead.core.jobs.cancel import Demand
+from fairlead.core.jobs.cancel import CancelWrite
 from fairlead.core.jobs.dead_letters import Revival, revive
-from fairlead.core.jobs.model import (
-    CancelRequest,
-    Claim,
-    Ending,
-    JobFilter,
-    Lease,
-    NewJob,
-    Priority,
-    Quota,
-    Scope,
-    Settlement,
-)
+from fairlead.core.jobs.idempotency import name_of
+from fairlead.core.jobs.job_records import JobFilter
+from fairlead.core.jobs.model import CancelRequest, Claim, Ending, Lease, NewJob, Priority, Quota, Scope, Settlement
 from fairlead.core.jobs.states import PENDING, State
+from fairlead.core.protection.controls import Control, Controls
+from fairlead.core.protection.limits import LIMIT as LIMIT_KIND
+from fairlead.core.protection.limits import LimitedQuota, Rules
 from tests.contract.making import LANE, ended, keyed_job, new_job, new_lease, same_worker, worker_info
 from tests.contract.model import ModelStore
 from tests.contract.world import World, open_world
@@ -46,7 +40,12 @@ SETTINGS = settings(
     print_blob=True,
     suppress_health_check=list(HealthCheck),
 )
-LANES = [LANE, LANE._replace(tenant="globex"), LANE._replace(priority=Priority.HIGH, pool="slow")]
+LANES = [
+    LANE,
+    LANE._replace(tenant="globex"),
+    LANE._replace(type="text"),
+    LANE._replace(priority=Priority.HIGH, pool="slow"),
+]
 LIMIT = 1000
 DAY = 86400.0
 RETENTION = 50.0
@@ -76,6 +75,7 @@ class StoreMachine(RuleBasedStateMachine):
         self.claims: list[Claim] = []
         self.leases: list[Lease] = [new_lease()]  # the first one is never registered
         self.decisions: list[Settlement] = []
+        self.applied: list[Settlement] = []
         self.revivals: list[Revival] = []
         self.fences: dict[str, int] = {}
 
@@ -105,7 +105,7 @@ class StoreMachine(RuleBasedStateMachine):
     @rule(data=data)
     def enqueue_again(self, data: Any) -> None:
         chosen = data.draw(st.lists(st.sampled_from(self.submitted), max_size=3, unique_by=lambda job: job.id))
-        first_of_key = {(job.lane.tenant, job.unique.key if job.unique else job.id): job for job in chosen}
+        first_of_key = {name_of(job): job for job in chosen}
         jobs = [job for job in first_of_key.values() if job.id not in self.model.pruned]
         assert self.wait(self.store.jobs.enqueue(jobs, again=True)) == self.model.enqueue(jobs)
 
@@ -124,6 +124,17 @@ class StoreMachine(RuleBasedStateMachine):
         assert [item.hold for item in claims] == [self.model.jobs[item.id].hold for item in claims]
         self.claims += claims
 
+    @rule(data=data, lane=lanes, most=st.integers(0, 4), bound=st.integers(1, 3))
+    def claim_limited(self, data: Any, lane: Any, most: int, bound: int) -> None:
+        """No more jobs of a tenant run at once than its limit allows, however many a worker asks for."""
+        lease = same_worker(data.draw(st.sampled_from(self.leases)))
+        controls = Controls()
+        controls.follow([Control(LIMIT_KIND, f"tenant:{lane.tenant}", {"concurrent": bound}, 1, 0.0)])
+        by = Rules({}, {}, controls)
+        answer = self.wait(self.store.limits.claim([LimitedQuota(Quota(lane.id, most), lane, by.of(lane))], by, lease))
+        assert [item.id for item in answer.claims] == self.model.claim_limited(lane, most, lease, bound)
+        self.claims += answer.claims
+
     @precondition(lambda self: self.claims)
     @rule(data=data, newest=st.booleans())
     def settle(self, data: Any, newest: bool) -> None:
@@ -140,7 +151,37 @@ class StoreMachine(RuleBasedStateMachine):
         assert accepted == self.model.settle(settlements, expired_only)
         for job_id in accepted:
             holds = [item.hold._replace(cancelled=False) for item in settlements if item.id == job_id]
-            assert before[job_id]._replace(cancelled=False) in holds
+            assert before[job_id]._replace(cancelled=False) in holds or self.model.jobs[job_id].ended in holds
+        self.applied += settlements
+
+    @precondition(lambda self: self.applied)
+    @rule(data=data)
+    def settle_twice(self, data: Any) -> None:
+        """Whoever got no answer asks again, sooner or later."""
+        among = st.sampled_from(self.applied[-8:])
+        chosen = data.draw(st.lists(among, min_size=1, max_size=4, unique_by=lambda item: item.id))
+        self.apply(chosen)
+
+    @precondition(lambda self: self.claims)
+    @rule(data=data, ending=st.sampled_from(ENDINGS))
+    def crash_while_settling(self, data: Any, ending: Ending) -> None:
+        """A process ends before it has the answer; another one sends the same settlements again."""
+        chosen = data.draw(st.lists(st.sampled_from(self.claims[-5:]), min_size=1, unique_by=lambda claim: claim.id))
+        settlements = [ended(claim, ending) for claim in chosen]
+        self.wait(self.crash(settlements))
+        accepted = self.wait(self.store.jobs.settle(settlements))
+        expected = self.model.settle(settlements)
+        assert {job_id for job_id in expected if self.model.jobs[job_id].state is State.SUCCEEDED} <= accepted
+        assert accepted <= expected
+
+    async def crash(self, settlements: list[Settlement]) -> None:
+        """Begin to settle, and end as a process that is killed does: nobody waits for the answer."""
+        settling = asyncio.create_task(self.store.jobs.settle(settlements))
+        await asyncio.sleep(0)
+        settling.cancel()
+        await asyncio.gather(settling, return_exceptions=True)
+        if self.world.url != "sqlite:///:memory:":
+            self.store = await self.world.another_store()
 
     @precondition(lambda self: self.submitted)
     @rule(data=data)
@@ -154,7 +195,7 @@ class StoreMachine(RuleBasedStateMachine):
     @rule(data=data)
     def ask_to_cancel(self, data: Any) -> None:
         claim = data.draw(st.sampled_from(self.claims))
-        answer = self.wait(self.store.changes.cancel([], [Demand(claim.id, claim.hold, WISH)], NOTE))
+        answer = self.wait(self.store.changes.cancel([], [CancelWrite(claim.id, claim.hold, WISH)], NOTE))
         assert set(answer.asked) == self.model.ask(claim)
 
     @precondition(lambda self: self.claims)
@@ -222,8 +263,9 @@ class StoreMachine(RuleBasedStateMachine):
 
     @rule()
     def prune(self) -> None:
+        """One type is kept for less than the others."""
         removed = self.wait(self.store.jobs.prune({LANE.type: RETENTION}, DAY, LIMIT))
-        assert removed == self.model.prune(RETENTION)
+        assert removed == self.model.prune({LANE.type: RETENTION}, DAY)
 
     @invariant()
     def all_jobs_are_as_in_the_model(self) -> None:

@@ -245,3 +245,80 @@ async def test_postgres_rotates_at_every_hour_of_the_day(postgres_server: Databa
             for ahead in range(4):
                 day = datetime.fromtimestamp(world.clock() + ahead * DAY, UTC)
                 assert f"{day:%Y%m%d}" in partitions_of(url, "attempt")
+
+
+async def test_dead_letters_are_kept_as_long_as_their_own_type(world: World) -> None:
+    """Neither another type's shorter retention nor the default takes them."""
+    dead = []
+    for lane in (LANE, REPORT, LANE._replace(type="text")):
+        job = await enqueue_one(world.store, lane)
+        await world.store.jobs.settle([failed(await claim_one(world.store, new_lease(), lane), permanent=True)])
+        dead.append(job.id)
+    kept = {"report": 3600.0, "text": 365 * DAY}
+    seen = []
+    for days in (0.5, 4, 30, 366):
+        world.advance(days * DAY)
+        await world.store.jobs.prune(kept, 7 * DAY, 1000)
+        seen.append([await state_of(world.store, job) for job in dead])
+    gone, there = None, State.DEAD
+    assert seen == [[there, gone, there], [there, gone, there], [gone, gone, there], [gone, gone, gone]]
+
+
+async def test_a_retention_that_was_shortened_counts_for_what_is_there(world: World) -> None:
+    jobs = [await finished_job(world.store, lane) for lane in (LANE, REPORT)]
+    world.advance(3 * DAY)
+    assert await world.store.jobs.prune({"report": 30 * DAY}, 7 * DAY, 1000) == 0
+    assert await world.store.jobs.prune({"report": DAY}, 7 * DAY, 1000) == 1
+    assert [await state_of(world.store, job) for job in jobs] == [State.SUCCEEDED, None]
+
+
+async def test_a_type_that_comes_later_is_pruned_too(world: World) -> None:
+    await finished_job(world.store)
+    await world.store.jobs.prune({}, 7 * DAY, 1000)
+    world.advance(DAY)
+    late = await finished_job(world.store, REPORT)
+    world.advance(7200)
+    assert await world.store.jobs.prune({"report": 3600.0}, 7 * DAY, 1000) == 1
+    assert await state_of(world.store, late) is None
+
+
+async def test_a_type_that_comes_later_and_is_kept_for_longer_is_pruned_too(world: World) -> None:
+    await finished_job(world.store)
+    await world.store.jobs.prune({}, 7 * DAY, 1000)
+    world.advance(DAY)
+    late = await finished_job(world.store, REPORT)
+    for days, state in ((1, State.SUCCEEDED), (20, State.SUCCEEDED), (20, None)):
+        world.advance(days * DAY)
+        await world.store.jobs.prune({"report": 30 * DAY}, 7 * DAY, 1000)
+        assert await state_of(world.store, late) is state
+
+
+async def test_attempts_of_dead_letters_go_with_them_and_those_of_kept_ones_stay(world: World) -> None:
+    dead = {}
+    for lane in (LANE, REPORT, LANE._replace(type="text")):
+        dead[lane.type] = (await enqueue_one(world.store, lane)).id
+        await world.store.jobs.settle([failed(await claim_one(world.store, new_lease(), lane), permanent=True)])
+    world.advance(2 * DAY)
+    await world.store.jobs.prune({"report": 3600.0, "text": 365 * DAY}, 7 * DAY, 1000)
+    assert await world.store.reader.attempts(dead["report"]) == []
+    world.advance(10 * DAY)
+    await world.store.jobs.prune({"report": 3600.0, "text": 365 * DAY}, 7 * DAY, 1000)
+    assert await world.store.reader.attempts(dead["mail"]) == []
+    assert len(await world.store.reader.attempts(dead["text"])) == 1
+
+
+@pytest.mark.postgres
+async def test_a_type_that_is_kept_for_long_leaves_days_to_be_dropped(postgres_server: DatabaseServer) -> None:
+    """What others keep is not deleted row by row because of it, and what it keeps is still found."""
+    url = postgres_server.create_database("fairlead_long_retention")
+    await wiring.migrate(url)
+    async with open_world(url) as world:
+        kept, short = await finished_job(world.store, REPORT), await finished_job(world.store)
+        world.advance(10 * DAY)
+        assert await world.store.jobs.prune({"report": 365 * DAY}, 7 * DAY, 1000) == 1
+        assert (await state_of(world.store, kept), await state_of(world.store, short)) == (State.SUCCEEDED, None)
+        with psycopg.connect(world.url) as connection:
+            found = connection.execute("select tableoid::regclass::text from job_history").fetchall()
+        assert [name.rpartition(".")[2] for (name,) in found] == ["job_history_rest"]
+        world.advance(360 * DAY)
+        assert await world.store.jobs.prune({"report": 365 * DAY}, 7 * DAY, 1000) == 1

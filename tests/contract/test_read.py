@@ -4,7 +4,8 @@ from uuid import uuid4
 
 import pytest
 
-from fairlead.core.jobs.model import Ending, JobFilter, Page, Priority
+from fairlead.core.jobs.job_records import JobFilter, Page
+from fairlead.core.jobs.model import Ending, Priority
 from fairlead.core.jobs.states import State
 from fairlead.records import jobs as records
 from fairlead.records.store import Store

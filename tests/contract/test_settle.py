@@ -236,7 +236,7 @@ async def test_the_same_success_twice_in_one_batch_counts_once(store: Store, run
 
 
 async def test_a_settlement_of_an_unknown_job_does_nothing(store: Store, running: Claim) -> None:
-    settlement = done(running)._replace(id=str(uuid4()), place=None)
+    settlement = done(running)._replace(id=str(uuid4()))
     assert await store.jobs.settle([settlement]) == set()
     assert await store.reader.read(settlement.id) is None
 

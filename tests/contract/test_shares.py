@@ -2,7 +2,7 @@
 
 import asyncio
 
-from fairlead.core.fairness.ledger import Delivery, Entry, Line, Unsettled
+from fairlead.core.fairness.ledger import Delivery, LedgerEntry, LedgerRow, Unsettled
 from fairlead.core.fairness.run_times import RunCount
 from fairlead.core.fairness.share import Balance, Charge
 from fairlead.core.jobs.model import Lane, Priority
@@ -60,8 +60,8 @@ async def test_the_ledger_adds_up_what_was_delivered_in_a_minute(world: World) -
     await world.store.shares.record_usage([Delivery("short", "acme", 1.5), Delivery("long", "acme", 2.0, 3.0)], [])
     await world.store.shares.record_usage([Delivery("short", "acme", 0.5)], [])
     assert await world.store.shares.ledger(HOUR) == [
-        Line("long", "acme", 0.0, 2.0, 3.0, 0),
-        Line("short", "acme", 0.0, 2.0, 0.0, 0),
+        LedgerRow("long", "acme", 0.0, 2.0, 3.0, 0),
+        LedgerRow("short", "acme", 0.0, 2.0, 0.0, 0),
     ]
 
 
@@ -69,17 +69,17 @@ async def test_what_was_delivered_is_settled_once(world: World) -> None:
     minute = minute_of(world)
     await world.store.shares.record_usage([Delivery("short", "acme", 4.0)], [])
     assert await world.store.shares.unsettled_ledger(600) == ([Unsettled(minute, "short", "acme", 4.0, 0.0)], minute)
-    entry = Entry(minute, "short", "acme", seen=0.0, settled=4.0, entitled=3.0, waiting=7)
+    entry = LedgerEntry(minute, "short", "acme", seen=0.0, settled=4.0, entitled=3.0, waiting=7)
     await world.store.shares.settle_ledger([entry])
     await world.store.shares.settle_ledger([entry])  # another leader, who saw the same
-    assert await world.store.shares.ledger(HOUR) == [Line("short", "acme", 3.0, 4.0, 0.0, 7)]
+    assert await world.store.shares.ledger(HOUR) == [LedgerRow("short", "acme", 3.0, 4.0, 0.0, 7)]
     assert await world.store.shares.unsettled_ledger(600) == ([], minute)
     await world.store.shares.record_usage([Delivery("short", "acme", 1.0)], [])
     assert (await world.store.shares.unsettled_ledger(600))[0] == [Unsettled(minute, "short", "acme", 5.0, 4.0)]
 
 
 async def test_who_got_nothing_has_its_line_too(world: World) -> None:
-    entry = Entry(minute_of(world), "short", "starved", seen=0.0, settled=0.0, entitled=2.0, waiting=9)
+    entry = LedgerEntry(minute_of(world), "short", "starved", seen=0.0, settled=0.0, entitled=2.0, waiting=9)
     await world.store.shares.settle_ledger([entry])
     (line,) = await world.store.shares.ledger(HOUR)
     assert (line.entitled, line.delivered, line.waiting, line.ratio) == (2.0, 0.0, 9, 0.0)

@@ -9,7 +9,8 @@ from fairlead.core.fairness.run_times import RunCount
 from fairlead.core.insight.audit import AuditNote
 from fairlead.core.insight.wait_times import WaitCount
 from fairlead.core.jobs.dead_letters import revive
-from fairlead.core.jobs.model import Claim, JobFilter, NewJob
+from fairlead.core.jobs.job_records import JobFilter
+from fairlead.core.jobs.model import Claim, NewJob
 from fairlead.core.jobs.progress import Progress, RunReport, report
 from fairlead.core.jobs.states import State
 from fairlead.records.store import Store

@@ -5,7 +5,8 @@ from uuid import uuid4
 
 import pytest
 
-from fairlead.core.jobs.model import JobType, NewJob
+from fairlead.core.jobs.job_records import JobType
+from fairlead.core.jobs.model import NewJob
 from fairlead.core.jobs.states import State
 from fairlead.errors import LeaseLost
 from fairlead.records.store import Store

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairlead.core.durations import seconds, words
+from fairlead.core.durations import humanize, seconds
 from fairlead.errors import ConfigError
 
 
@@ -58,9 +58,9 @@ def test_any_text_is_a_duration_or_refused(text: str) -> None:
      (5400, "1h30m"), (86400, "1d"), (90000, "1d1h"), (86460, "1d")],
 )  # fmt: skip
 def test_words(value: float, expected: str) -> None:
-    assert words(value) == expected
+    assert humanize(value) == expected
 
 
 @given(st.floats(0.001, 1e8))
 def test_words_can_be_read_again_and_are_close(value: float) -> None:
-    assert seconds(words(value)) == pytest.approx(value, rel=0.05, abs=0.001)
+    assert seconds(humanize(value)) == pytest.approx(value, rel=0.05, abs=0.001)

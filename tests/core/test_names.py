@@ -11,7 +11,7 @@ from fairlead.core.names import check_name
 from fairlead.errors import ConfigError
 
 
-@pytest.mark.parametrize("name", ["a", "_x", "0", "mail.send", "acme:eu-1", "user@host/path", "x" * 200])
+@pytest.mark.parametrize("name", ["a", "_x", "0", "mail.send", "acme:eu-1", "user@host", "x" * 200])
 def test_good_names_pass(name: str) -> None:
     assert check_name("pool", name) == name
 

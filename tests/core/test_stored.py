@@ -17,13 +17,13 @@ from fairlead.core.protection.backpressure import (
     Overload,
     Policy,
 )
-from fairlead.core.protection.breaker import BREAKER, Breaker, Phase, Tripped, is_shut, opened, tripped
+from fairlead.core.protection.breaker import BREAKER, Breaker, BreakerState, Phase, breaker_state, is_shut, opened
 from fairlead.core.protection.controls import Control, Controls
 from fairlead.core.protection.limits import LIMIT, Bound, Rules
 from fairlead.core.protection.quarantine import Quarantine
 from fairlead.core.protection.retry_budget import RetryBudget
 from fairlead.core.schedule.schedules import Overlap
-from fairlead.core.stored import restored, word, words
+from fairlead.core.stored import known_member, known_members, restored
 from fairlead.core.web.api_keys import Grant
 
 
@@ -48,18 +48,18 @@ def control(kind: str, name: str, value: dict[str, Any]) -> Controls:
 def test_a_breaker_of_a_newer_version_is_read() -> None:
     breaker = opened(Breaker(minimum=7), "7 of 8 runs failed", 100.0)
     newer = breaker.value() | {"zone": "eu", "policy": {**Breaker(minimum=7).stored(), "slope": 3}}
-    assert tripped(control(BREAKER, "type:mail", newer).get(BREAKER, "type:mail")) == breaker
+    assert breaker_state(control(BREAKER, "type:mail", newer).get(BREAKER, "type:mail")) == breaker
 
 
 def test_of_a_breaker_that_older_versions_wrote_what_is_missing_has_defaults() -> None:
-    found = tripped(control(BREAKER, "type:mail", {"phase": "ramping"}).get(BREAKER, "type:mail"))
-    assert found == Tripped(Phase.RAMPING)
+    found = breaker_state(control(BREAKER, "type:mail", {"phase": "ramping"}).get(BREAKER, "type:mail"))
+    assert found == BreakerState(Phase.RAMPING)
     assert found.policy == Breaker()
 
 
 def test_nothing_starts_in_a_phase_that_is_not_known() -> None:
     newer = opened(Breaker(), "it failed", 100.0).value() | {"phase": "trickling", "until": 101.0}
-    found = tripped(control(BREAKER, "type:mail", newer).get(BREAKER, "type:mail"))
+    found = breaker_state(control(BREAKER, "type:mail", newer).get(BREAKER, "type:mail"))
     assert found
     assert is_shut(found, 1e9)
     assert found.why == "it failed"
@@ -93,13 +93,13 @@ def test_a_limit_of_a_newer_version_is_read() -> None:
 def test_bounds_on_submissions_of_a_newer_version_are_read() -> None:
     assert Policy(control(DEPTH, "tenant:acme", {"waiting": 5, "unit": "bytes"})).depth("acme") == 5
     assert Policy(control(DEPTH, "tenant:acme", {"bytes": 5})).depth("acme") == USUAL_DEPTH
-    assert Policy(control(SUBMISSION, "tenant:acme", {"curve": "s"})).flow("acme") is None
+    assert Policy(control(SUBMISSION, "tenant:acme", {"curve": "s"})).rate_limit("acme") is None
     given = {"waiting": 5, "action": "delegate", "below": "default", "delay": 60.0, "to": "eu"}
     assert Policy(control(OVERLOAD, POLICY, given)).overload == Overload(5)
     assert Policy(control(OVERLOAD, POLICY, {"waiting": 5, "action": "defer"})).overload == Overload(5, Action.DEFER)
 
 
 def test_of_words_that_a_newer_version_wrote_those_that_are_known_are_read() -> None:
-    assert words(Grant, ["read", "teleport"]) == (Grant.READ,)
-    assert word(Overlap, "replace", Overlap.ALLOW) is Overlap.ALLOW
-    assert word(Overlap, "skip", Overlap.ALLOW) is Overlap.SKIP
+    assert known_members(Grant, ["read", "teleport"]) == (Grant.READ,)
+    assert known_member(Overlap, "replace", Overlap.ALLOW) is Overlap.ALLOW
+    assert known_member(Overlap, "skip", Overlap.ALLOW) is Overlap.SKIP

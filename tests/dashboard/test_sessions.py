@@ -3,7 +3,7 @@
 import pytest
 
 from fairlead.dashboard.files import POLICY
-from fairlead.dashboard.routes import COOKIE
+from fairlead.dashboard.sessions import COOKIE, SECURE_COOKIE
 from tests.api.conftest import Api
 
 OURS = {"X-Fairlead-Dashboard": "1"}
@@ -19,6 +19,8 @@ async def test_a_key_is_exchanged_for_a_cookie_that_scripts_cannot_read(api: Api
     answer = await api.http.post("/dashboard/session", json={"key": api.admin}, headers=OURS)
     cookie = answer.headers["set-cookie"]
     assert cookie.startswith(f"{COOKIE}=")
+    assert api.admin not in cookie
+    assert api.admin.split("_")[2] not in cookie
     assert {"HttpOnly", "SameSite=strict", "Path=/"} <= set(cookie.split("; "))
     assert answer.json()["scopes"] == ["admin", "enqueue", "operate", "read"]
     assert (await api.http.get("/dashboard/session")).json()["name"] == "tests"
@@ -29,22 +31,32 @@ async def test_a_key_is_exchanged_for_a_cookie_that_scripts_cannot_read(api: Api
 async def test_behind_a_proxy_that_speaks_https_the_cookie_never_travels_open(
     api: Api, origin: str, secure: bool
 ) -> None:
-    headers = {**OURS, "Origin": origin}
+    headers = {**OURS, "Origin": origin, "Host": origin.partition("://")[2]}
     answer = await api.http.post("/dashboard/session", json={"key": api.admin}, headers=headers)
-    assert ("Secure" in answer.headers["set-cookie"].split("; ")) is secure
+    cookie = answer.headers["set-cookie"]
+    assert ("Secure" in cookie.split("; ")) is secure
+    assert cookie.startswith(SECURE_COOKIE if secure else COOKIE)
+    assert "Path=/" in cookie.split("; ")
 
 
 async def test_what_changes_something_needs_more_than_the_cookie(api: Api) -> None:
     await sign_in(api, api.admin)
-    body = {"scope": "type", "name": "mail", "reason": "a flood"}
-    assert (await api.http.post("/v1/pauses", json=body)).status_code == 401
-    assert (await api.http.post("/v1/pauses", json=body, headers=OURS)).status_code == 204
+    path, body = "/v1/settings/pause/type:mail", {"reason": "a flood"}
+    assert (await api.http.put(path, json=body)).status_code == 401
+    for forged in (
+        {"Sec-Fetch-Site": "cross-site"},
+        {"Sec-Fetch-Site": "same-site"},
+        {"Origin": "https://evil.example"},
+    ):
+        assert (await api.http.put(path, json=body, headers={**OURS, **forged})).status_code == 401
+    own = {"Sec-Fetch-Site": "same-origin", "Origin": "http://api"}
+    assert (await api.http.put(path, json=body, headers={**OURS, **own})).status_code == 200
 
 
 async def test_a_session_may_do_what_its_key_may(api: Api) -> None:
     await sign_in(api, await api.key("read", tenant="acme"))
     assert (await api.http.get("/v1/jobs")).status_code == 200
-    assert (await api.http.get("/v1/stats")).status_code == 403
+    assert (await api.http.get("/v1/status")).status_code == 403
     job_id = await api.submit(tenant="acme")
     assert (await api.http.delete(f"/v1/jobs/{job_id}", headers=OURS)).status_code == 403
 
@@ -59,7 +71,7 @@ async def test_a_revoked_key_ends_its_sessions(api: Api) -> None:
     key = await api.key("read")
     await sign_in(api, key)
     key_id = key.split("_")[1]
-    assert (await api.call("DELETE", f"/v1/keys/{key_id}")).status_code == 200
+    assert (await api.call("POST", f"/v1/keys/{key_id}/revoke")).status_code == 200
     assert (await api.http.get("/v1/types")).status_code == 401
 
 
@@ -74,9 +86,7 @@ async def test_another_site_cannot_sign_a_browser_in(api: Api) -> None:
     assert (await api.http.post("/dashboard/session", json={"key": api.admin})).status_code == 401
 
 
-@pytest.mark.parametrize(
-    "path", ["/dashboard", "/dashboard/", "/dashboard/jobs/x", "/dashboard/..%2f..%2fetc%2fpasswd"]
-)
+@pytest.mark.parametrize("path", ["/dashboard/", "/dashboard/jobs/x", "/dashboard/..%2f..%2fetc%2fpasswd"])
 async def test_every_place_of_the_page_is_served_under_a_strict_policy(api: Api, path: str) -> None:
     answer = await api.http.get(path)
     assert answer.status_code == 200

@@ -10,10 +10,11 @@ import pytest
 import fairlead
 from fairlead.handlers.options import Options
 from fairlead.operate.audit import Operator
-from fairlead.operate.limits import limits, set_limit
+from fairlead.operate.limits import limits
 from tests.faults import app as declared
 from tests.faults.conftest import Scene
 from tests.support.processes import WorkerProcess, until
+from tests.support.settings import set_limit
 
 pytestmark = [pytest.mark.faults, pytest.mark.timeout(300)]
 

@@ -7,7 +7,8 @@ import pytest
 
 from fairlead.core.jobs.cancel import Cancelled
 from fairlead.core.jobs.ids import make_ids
-from fairlead.core.jobs.model import Held, JobFilter
+from fairlead.core.jobs.job_records import JobFilter
+from fairlead.core.jobs.model import Held
 from fairlead.core.jobs.states import State
 from fairlead.errors import ConfigError, IllegalMove, JobNotFound, StoreUnavailable
 from fairlead.operate import cancel_jobs
@@ -84,7 +85,7 @@ async def test_by_ids_each_gets_its_answer(store: Store) -> None:
     assert {job_id: type(error) for job_id, error in report.refused.items()} == {
         finished.id: IllegalMove, dead.id: IllegalMove, UNKNOWN: JobNotFound, "nonsense": JobNotFound,
     }  # fmt: skip
-    assert "dlq cancel" in str(report.refused[dead.id])
+    assert "jobs cancel" in str(report.refused[dead.id])
 
 
 class Overtaken:

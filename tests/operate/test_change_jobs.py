@@ -5,7 +5,8 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from fairlead.core.jobs.model import JobFilter, Priority
+from fairlead.core.jobs.job_records import JobFilter
+from fairlead.core.jobs.model import Priority
 from fairlead.core.jobs.states import State
 from fairlead.errors import ConfigError
 from fairlead.operate import change_jobs

@@ -19,7 +19,7 @@ from fairlead import (
 )
 from fairlead.core.jobs.dead_letters import Stage
 from fairlead.core.jobs.ids import make_ids
-from fairlead.core.jobs.model import JobFilter
+from fairlead.core.jobs.job_records import JobFilter
 from fairlead.errors import ConfigError
 from fairlead.operate import dead_letters
 from fairlead.operate.audit import Operator, verify_chain

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from fairlead.core.jobs.model import WorkerInfo, WorkerRecord
-from fairlead.core.schedule.promotion import Due
+from fairlead.core.jobs.workers import WorkerInfo, WorkerRecord
+from fairlead.core.schedule.promotion import DueJobs
 from fairlead.core.web.callbacks import OF_JOBS, TYPE, Endpoint
 from fairlead.operate.audit import Operator
-from fairlead.operate.backpressure import bounds, set_depth
+from fairlead.operate.backpressure import bounds
 from fairlead.operate.doctor import (
     Finding,
     Level,
@@ -27,6 +27,7 @@ from fairlead.operate.doctor import (
 from fairlead.records.workers import Leader
 from fairlead.version import __version__
 from fairlead.wiring import make_store
+from tests.support.settings import set_depth
 
 
 def levels(findings: list[Finding]) -> dict[str, Level]:
@@ -51,7 +52,7 @@ async def test_whether_a_tenant_may_fill_the_disk(store_url: str) -> None:
     await store.open()
     try:
         free = check_bounds(await bounds(store))
-        assert (free.level, "backpressure depth" in str(free.advice)) == (Level.OK, True)
+        assert (free.level, "settings set depth" in str(free.advice)) == (Level.OK, True)
         await set_depth(store, "tenant", "acme", 5, Operator("tests"))
         assert "except for those" in check_bounds(await bounds(store)).message
         await set_depth(store, "tenant", "*", 100, Operator("tests"))
@@ -142,13 +143,13 @@ OVER = LED._replace(lease_left=-1.0)
     ],
 )
 def test_the_schedule(overdue: float | None, leader: Leader | None, level: Level, words: str) -> None:
-    found = check_schedule(Due((), True, overdue, None), leader)
+    found = check_schedule(DueJobs((), True, overdue, None), leader)
     assert (found.level, found.message) == (level, words)
     assert found.figures == {"oldest_due_unpromoted_age": overdue or 0.0}
 
 
 def test_what_to_do_about_a_schedule_that_is_behind() -> None:
-    behind = Due((), True, 90.0, None)
+    behind = DueJobs((), True, 90.0, None)
     assert "promote_rate" in (check_schedule(behind, LED).advice or "")
     assert "fairlead scheduler" in (check_schedule(behind, None).advice or "")
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from fairlead import Retry
-from fairlead.core.jobs.model import JobType
+from fairlead.core.jobs.job_records import JobType
 from fairlead.core.jobs.pools import Pools
 from fairlead.core.protection.controls import Control, Controls
 from fairlead.handlers.spec import declare

@@ -4,7 +4,7 @@ import pytest
 
 from fairlead import App, ConfigError, InvalidArguments, UnknownType
 from fairlead.client.by_name import submit_registered
-from fairlead.core.jobs.model import JobType
+from fairlead.core.jobs.job_records import JobType
 from fairlead.core.jobs.retry import Retry
 from fairlead.handlers.options import Options
 from fairlead.handlers.registered import check_schema, retry_of

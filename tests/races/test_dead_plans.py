@@ -9,7 +9,7 @@ import psycopg
 import pytest
 
 from fairlead.stores.postgres.connection import query
-from fairlead.stores.postgres.store import SHARD
+from fairlead.stores.postgres.database import SHARD
 from tests.conftest import migrate_now
 from tests.support.postgres import DatabaseServer
 

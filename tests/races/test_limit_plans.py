@@ -10,7 +10,7 @@ import pytest
 
 from fairlead.core.jobs.model import Quota
 from fairlead.stores.postgres.connection import query
-from fairlead.stores.postgres.store import SHARD
+from fairlead.stores.postgres.database import SHARD
 from tests.conftest import migrate_now
 from tests.contract.making import new_lease
 from tests.races.test_plans import scans_of_job

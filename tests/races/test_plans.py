@@ -8,10 +8,13 @@ from uuid import uuid4
 import psycopg
 import pytest
 
-from fairlead.core.jobs.model import Claim, Ending, JobFilter, Quota
+from fairlead.core.jobs.job_records import JobFilter
+from fairlead.core.jobs.model import Claim, Ending, Quota
 from fairlead.records import rows
 from fairlead.stores.postgres.connection import query
-from fairlead.stores.postgres.store import NOBODY, SHARD
+from fairlead.stores.postgres.database import SHARD
+from fairlead.stores.postgres.settling import NOBODY
+from fairlead.stores.settling import settlement_row
 from tests.conftest import migrate_now
 from tests.contract.making import LANE, ended, new_lease
 from tests.support.postgres import DatabaseServer
@@ -73,7 +76,7 @@ select id, shard, fence, 0.5, null, 'half of it', now() from job where fence > 0
 """
 
 STATEMENTS = [
-    "claim", "settle_plain", "settle_succeeded", "settled_succeeded", "settle_finish", "settle_return", "active_lanes",
+    "claim", "settle_succeeded", "settle", "active_lanes", "revive", "remove_revived",
     "promote", "lost", "held", "read_many", "withdraw_finished", "due", "due_lanes", "promote_lanes", "late",
     "read_ended", "request_cancel", "cancel_requests", "remember_effect", "report_progress", "read_progress",
     "due_schedules", "see_schedule", "trim_fires",
@@ -122,7 +125,7 @@ def settlements(connection: psycopg.Connection[Any], ending: Ending) -> str:
         )
         for job_id, fence, owner, lease in found
     ]
-    return json.dumps([rows.settlement_row(ended(item, ending)) for item in claims])
+    return json.dumps([settlement_row(ended(item, ending)) for item in claims])
 
 
 def parameters(connection: psycopg.Connection[Any], name: str) -> dict[str, Any]:
@@ -135,8 +138,7 @@ def parameters(connection: psycopg.Connection[Any], name: str) -> dict[str, Any]
         given["rows"] = json.dumps([Quota(lane, 20)._asdict() for lane in range(LANES)])
     if name == "active_lanes":
         given["lanes"] = json.dumps([3, 7, 8, LANES - 1])
-    if name in ("settle_plain", "settle_succeeded", "settled_succeeded"):
-        given["fence"] = 1
+    if name == "settle_succeeded":
         given["ids"] = f"{{{','.join(ids)}}}"
         given["fences"] = f"{{{','.join('1' for _ in ids)}}}"
         given["results"] = "{}"
@@ -155,10 +157,10 @@ def parameters(connection: psycopg.Connection[Any], name: str) -> dict[str, Any]
         given["schedule"] = "schedule-1"
     if name == "trim_fires":
         given["rows"] = json.dumps([{"schedule": f"schedule-{number}", "kept": 60} for number in range(1, 21)])
-    if name == "settle_finish":
-        given["rows"] = settlements(connection, Ending.SUCCEEDED)
-    if name == "settle_return":
-        given["rows"] = settlements(connection, Ending.RELEASED)
+    if name == "settle":
+        succeeded = json.loads(settlements(connection, Ending.SUCCEEDED))
+        released = json.loads(settlements(connection, Ending.RELEASED))
+        given["rows"] = json.dumps([*succeeded[::2], *released[1::2]])
     return given
 
 

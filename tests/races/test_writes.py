@@ -10,9 +10,10 @@ import pytest
 
 from fairlead import wiring
 from fairlead.core.insight.audit import AuditNote
-from fairlead.core.jobs.cancel import Demand
-from fairlead.core.jobs.model import CancelRequest, Claim, Ending, Enqueued, Held, JobFilter, Scope
-from fairlead.core.jobs.settle import heed
+from fairlead.core.jobs.cancel import CancelWrite
+from fairlead.core.jobs.job_records import JobFilter
+from fairlead.core.jobs.model import CancelRequest, Claim, Ending, Enqueued, Held, Scope
+from fairlead.core.jobs.settle import settle_as_cancelled
 from fairlead.core.jobs.states import PENDING, State
 from fairlead.operate.audit import Operator
 from fairlead.operate.cancel_jobs import cancel_many
@@ -112,7 +113,7 @@ async def test_cancelling_all_against_claims_and_settlements_leaves_no_job_behin
             outcomes = [done(item) if rng.random() < 0.5 else failed(item) for item in got]
             settled = await claimer.jobs.settle(outcomes)
             refused = {item.id: item for item in outcomes if item.id not in settled}
-            again = [heed(refused[job.id], job) for job in await claimer.reader.held(refused)]
+            again = [settle_as_cancelled(refused[job.id], job) for job in await claimer.reader.held(refused)]
             await claimer.jobs.settle([item for item in again if item])
 
     ann = Operator("ann", "a race")
@@ -140,7 +141,7 @@ async def test_a_wish_against_a_settlement_is_heeded_or_too_late(open_store: Ope
     async def ask() -> set[str]:
         asked: set[str] = set()
         for start in range(0, JOBS, 50):
-            demands = [Demand(item.id, item.hold, wish) for item in claims[start : start + 50]]
+            demands = [CancelWrite(item.id, item.hold, wish) for item in claims[start : start + 50]]
             asked |= (await operator.changes.cancel([], demands, note)).asked
         return asked
 

@@ -4,15 +4,24 @@ import json
 
 from fairlead.core.jobs.model import Lane, Priority
 from fairlead.operate.audit import Operator
-from fairlead.operate.pauses import pause, resume
-from fairlead.operate.pools import set_pool
-from fairlead.scheduler.alert import INTERVAL, Alerter
+from fairlead.scheduler.alert import HOLD, INTERVAL, Alerter
 from fairlead.telemetry.events import AlertCleared, AlertRaised, Event, Telemetry
 from tests.contract.making import enqueue_one
 from tests.contract.world import World
+from tests.support.settings import pause, resume, set_pool
 
 ADA = Operator("ada", "a test")
 GPU = Lane("gpu", "acme", "mail", Priority.DEFAULT, 1)
+
+
+class Clock:
+    """A monotonic clock that a test moves."""
+
+    def __init__(self) -> None:
+        self.now = 1_000.0
+
+    def __call__(self) -> float:
+        return self.now
 
 
 def raised(told: list[Event]) -> set[tuple[str, str | None]]:
@@ -52,14 +61,34 @@ async def test_what_is_wrong_is_told_when_it_begins_and_when_it_ends(
 async def test_lost_workers_late_promotion_and_unserved_pools_are_told(
     world: World, telemetry: Telemetry, told: list[Event]
 ) -> None:
-    alerter = Alerter(world.store, telemetry)
+    clock = Clock()
+    alerter = Alerter(world.store, telemetry, clock)
     await enqueue_one(world.store, GPU)
     await enqueue_one(world.store, delay=1.0)
     await world.worker(30)
     world.advance(60)
     for _ in range(2):
         await alerter.run_once()
+        clock.now += HOLD
+    await alerter.run_once()
     assert raised(told) == {("NO_WORKER", "gpu"), ("WORKER_LOST", None), ("NO_LEADER", None)}
+
+
+async def test_workers_that_start_beside_it_have_a_moment_to_register(
+    world: World, telemetry: Telemetry, told: list[Event]
+) -> None:
+    """A worker that starts on a backlog would otherwise begin with an alert that no worker runs."""
+    clock = Clock()
+    alerter = Alerter(world.store, telemetry, clock)
+    await enqueue_one(world.store, GPU)
+    for _ in range(4):
+        await alerter.run_once()
+        clock.now += HOLD / 5
+    assert told == []
+    clock.now += HOLD
+    for _ in range(2):
+        await alerter.run_once()
+    assert raised(told) == {("NO_WORKER", "gpu")}
 
 
 async def test_a_worker_that_was_lost_long_ago_is_not_told(

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 import fairlead
-from fairlead.core.jobs.model import JobType
+from fairlead.core.jobs.job_records import JobType
 from fairlead.core.jobs.states import State
 from fairlead.core.protection.breaker import Breaker
 from fairlead.core.protection.run_counts import Counted, Sums

@@ -7,11 +7,11 @@ from fairlead.core.fairness.tenancy import TENANT
 from fairlead.core.jobs.model import Lane, Priority
 from fairlead.core.protection.controls import Change
 from fairlead.operate.audit import Operator
-from fairlead.operate.pauses import pause
 from fairlead.records.store import Store
 from fairlead.scheduler.ledger import LedgerKeeper
 from fairlead.wiring import make_store
 from tests.contract.making import new_jobs
+from tests.support.settings import pause
 
 
 def lane(tenant: str) -> Lane:

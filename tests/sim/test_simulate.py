@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from fairlead.cli import app
+from fairlead.cli.program import app
 from fairlead.sim.findings import simulate, waits_without_others
 from fairlead.sim.picture import draw
 from tests.sim.making import run, scenario, tenant

@@ -4,7 +4,8 @@ import json
 from typing import Any
 
 from fairlead.core.jobs.failure import FailureClass
-from fairlead.core.jobs.model import Ending, JobType
+from fairlead.core.jobs.job_records import JobType
+from fairlead.core.jobs.model import Ending
 from fairlead.core.jobs.retry import Retry
 from fairlead.core.schedule.schedules import CatchUp, FireOutcome, Overlap, ScheduleState
 from fairlead.core.web.api_keys import Grant

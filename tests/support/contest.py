@@ -9,8 +9,8 @@ from fairlead.core.fairness.entitlement import entitled, jain
 from fairlead.core.fairness.tenancy import Tenant
 from fairlead.handlers.options import Options
 from fairlead.operate.audit import Operator
-from fairlead.operate.tenants import set_tenant
 from fairlead.records.store import Store
+from tests.support.settings import set_tenant
 
 ADA = Operator("ada", "a contest")
 LENGTHS = (0.02, 0.2, 2.0)

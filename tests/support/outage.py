@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 import fairlead
 from fairlead.core.jobs.states import State
-from fairlead.core.protection.breaker import Phase, Tripped, allowance
+from fairlead.core.protection.breaker import BreakerState, Phase, allowance
 from fairlead.telemetry.events import BreakerClosed, BreakerHalfOpen, BreakerOpened, BreakerRamping, Event
 
 Kind = TypeVar("Kind", bound=Event)
@@ -90,7 +90,7 @@ class Outage:
 
     def _check_ramp(self, event: BreakerRamping) -> None:
         """Each start comes after so many others at most as the ramp has allowed by then."""
-        ramp = Tripped(Phase.RAMPING, event.since, None, "", POLICY)
+        ramp = BreakerState(Phase.RAMPING, event.since, None, "", POLICY)
         starts = self._started(event.since, event.since + event.ramp)
         assert starts, "jobs were left for the ramp, or this proves nothing"
         for at, moment in enumerate(starts):

@@ -11,7 +11,8 @@ from random import Random
 
 from fairlead import wiring
 from fairlead.core.insight.audit import AuditNote
-from fairlead.core.jobs.model import JobFilter, Lane, Priority
+from fairlead.core.jobs.job_records import JobFilter
+from fairlead.core.jobs.model import Lane, Priority
 from fairlead.core.schedule.fires import created
 from fairlead.core.schedule.schedules import CatchUp, Schedule, ScheduleSpec
 from fairlead.records.store import Store

@@ -11,9 +11,9 @@ import pytest
 import fairlead
 from fairlead.core.jobs.model import Ending, Lease, Quota
 from fairlead.errors import ConfigError, IllegalMove
+from fairlead.runtime.periodic import Periodic
 from fairlead.telemetry.events import CancelAsked, Event, JobEnded
 from fairlead.worker import service
-from fairlead.worker.periodic import Periodic
 from fairlead.worker.service import Worker
 from tests.contract.making import same_worker
 

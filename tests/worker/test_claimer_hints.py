@@ -7,9 +7,9 @@ import pytest
 import fairlead
 from fairlead.core.jobs.model import ActiveLane, Claim, Lease, Quota
 from fairlead.operate.audit import Operator
-from fairlead.operate.pauses import pause
 from fairlead.worker import claimer as claiming
 from fairlead.worker.claimer import Claimer
+from tests.support.settings import pause
 
 OWNER = "00000000-0000-7000-8000-000000000001"
 NEVER = 1e9

@@ -5,8 +5,8 @@ import pytest
 import fairlead
 from fairlead.errors import StoreUnavailable
 from fairlead.operate.audit import Operator
-from fairlead.operate.limits import set_limit
 from fairlead.worker.claimer import Claimer
+from tests.support.settings import set_limit
 
 OWNER = "00000000-0000-7000-8000-000000000001"
 

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 import pytest
 
 from fairlead.errors import StoreUnavailable
-from fairlead.worker.lease import KeeperThread, LeaseClock, boot_time
+from fairlead.runtime.boot_clock import boot_time
+from fairlead.worker.lease import KeeperThread, LeaseClock
 
 HEARTBEAT = 600.0
 

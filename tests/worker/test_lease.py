@@ -10,9 +10,10 @@ import pytest
 import fairlead
 from fairlead.errors import LeaseLost
 from fairlead.operate.audit import Operator
-from fairlead.operate.pools import set_pool
+from fairlead.runtime.boot_clock import boot_time
 from fairlead.wiring import make_lease_book, migrate
-from fairlead.worker.lease import KeeperThread, LeaseClock, boot_time
+from fairlead.worker.lease import KeeperThread, LeaseClock
+from tests.support.settings import set_pool
 from tests.worker.support import until
 
 ADA = Operator("ada", "machines go away often")

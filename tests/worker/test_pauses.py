@@ -4,7 +4,8 @@ import pytest
 
 import fairlead
 from fairlead.operate.audit import Operator
-from fairlead.operate.pauses import pause, paused, resume
+from fairlead.operate.pauses import paused
+from tests.support.settings import pause, resume
 
 ADA = Operator("ada", "a flood")
 

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 import fairlead
-from fairlead.core.jobs.model import Claim, JobRecord, Lane, Lease, Priority
+from fairlead.core.jobs.job_records import JobRecord
+from fairlead.core.jobs.model import Claim, Lane, Lease, Priority
 from fairlead.core.jobs.progress import ProgressReport, RunReport
 from fairlead.core.jobs.states import State
 from fairlead.errors import LeaseLost, StoreUnavailable

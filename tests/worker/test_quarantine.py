@@ -6,15 +6,16 @@ from typing import Any
 import pytest
 
 import fairlead
-from fairlead.core.jobs.model import JobFilter
+from fairlead.core.jobs.job_records import JobFilter
 from fairlead.core.jobs.states import State
 from fairlead.errors import ConfigError, UnknownType
 from fairlead.operate.audit import Operator
 from fairlead.operate.dead_letters import replay_many
-from fairlead.operate.quarantine import put, quarantined, release
-from fairlead.operate.retry_budgets import BudgetStatus, budgets, reset_budget, set_budget
+from fairlead.operate.quarantine import quarantined
+from fairlead.operate.retry_budgets import BudgetStatus, budgets
 from fairlead.telemetry.events import Event, RetriesDelayed, RetriesRefused, TypeQuarantined
 from tests.contract.world import World, open_world
+from tests.support.settings import put, release, reset_budget, set_budget
 from tests.worker.support import until
 
 ADA = Operator("ada", "looked at it")
@@ -109,7 +110,7 @@ async def test_a_type_that_fails_for_an_hour_waits_until_it_is_released(world: W
         (item,) = await quarantined(store)
         assert (item.type, item.by, item.why) == ("weld", None, "28 of 28 runs failed within 1h")
         (event,) = [event for event in plant.events if isinstance(event, TypeQuarantined)]
-        assert "fairlead quarantine release weld" in event.advice
+        assert "fairlead settings remove quarantine weld" in event.advice
         await plant.look_around()
         assert {await job.state() for job in jobs} == {State.READY}
         plant.mended = True
@@ -156,7 +157,7 @@ async def test_an_operator_puts_a_type_into_quarantine_and_lets_it_go(world: Wor
         await release(store, "weld", ADA)
         await plant.work(1, wait=0)
         assert await second.state() is State.SUCCEEDED
-        with pytest.raises(ConfigError, match="not in quarantine"):
+        with pytest.raises(ConfigError, match="no quarantine is set"):
             await release(store, "weld", ADA)
 
 

@@ -7,11 +7,10 @@ import pytest
 import fairlead
 from fairlead.core.fairness.tenancy import Tenant
 from fairlead.operate.audit import Operator
-from fairlead.operate.pools import set_pool
-from fairlead.operate.tenants import set_tenant
 from fairlead.scheduler.ledger import LedgerKeeper
 from tests.support.contest import Contest
 from tests.support.processes import until
+from tests.support.settings import set_pool, set_tenant
 
 ADA = Operator("ada", "a test")
 

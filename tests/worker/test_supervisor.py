@@ -6,9 +6,10 @@ from collections.abc import Sequence
 
 import pytest
 
+from fairlead.errors import StoreUnavailable
+from fairlead.runtime.boot_clock import boot_time
 from fairlead.telemetry.events import ProcessEnded, Telemetry
 from fairlead.worker import supervisor as supervising
-from fairlead.worker.lease import boot_time
 from fairlead.worker.supervisor import Supervisor
 from tests.worker.support import until
 
@@ -34,8 +35,11 @@ class Book:
 
     def __init__(self) -> None:
         self.ended: list[str] = []
+        self.is_away = False
 
     def renew(self, worker_ids: Sequence[str], lease: float) -> set[str]:
+        if self.is_away:
+            raise StoreUnavailable("away")
         return set(worker_ids)
 
     def expire(self, worker_ids: Sequence[str]) -> None:
@@ -78,6 +82,7 @@ async def test_the_pause_before_a_new_start_grows() -> None:
 async def test_a_child_that_goes_on_after_its_lease_is_killed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(supervising, "FENCED_GRACE", 0.2)
     scene = Scene(TALK, boot_time() - 1)
+    scene.book.is_away = True
     await until(lambda: bool(scene.ends), "its end")
     assert scene.ends[0].code == -9
     await scene.stop()

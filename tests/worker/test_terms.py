@@ -11,9 +11,9 @@ from fairlead.core.jobs.states import State
 from fairlead.core.protection.controls import Control, Controls
 from fairlead.handlers.spec import HandlerSpec, declare
 from fairlead.operate.audit import Operator
-from fairlead.operate.pools import set_pool
 from fairlead.testing import ManualClock, drain
 from fairlead.worker.slots import Terms
+from tests.support.settings import set_pool
 
 ADA = Operator("ada", "a long night")
 

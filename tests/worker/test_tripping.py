@@ -4,9 +4,9 @@ from collections import Counter
 
 import fairlead
 from fairlead.handlers.spec import Registry
+from fairlead.runtime.breakers import TrippingBreakers
+from fairlead.runtime.run_counts import RunCounts
 from fairlead.telemetry.events import BreakerOpened, Event
-from fairlead.worker.breakers import TrippingBreakers
-from fairlead.worker.run_counts import RunCounts
 from tests.contract.world import open_world
 from tests.worker.support import until
 

@@ -11,9 +11,9 @@ from fairlead.core.jobs.model import Claim, Lease
 from fairlead.errors import StoreUnavailable
 from fairlead.records.limits import LimitedClaims
 from fairlead.records.store import Store
+from fairlead.runtime.boot_clock import boot_time
 from fairlead.telemetry.events import Telemetry
 from fairlead.worker import unanswered_claims
-from fairlead.worker.lease import boot_time
 
 
 def lose_first_answer(monkeypatch: pytest.MonkeyPatch, store: Store, record: str) -> list[Claim]:

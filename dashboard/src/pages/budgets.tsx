@@ -1,26 +1,25 @@
-import { named, searchOf, send } from "../api";
-import { ActionButton, numberOf, textOf } from "../parts/feedback";
+import { ActionButton, numberOf } from "../parts/feedback";
 import { Link } from "../parts/link";
-import { useRead, useRefresh } from "../parts/query";
+import { useRefresh } from "../parts/query";
+import { removeSetting, setSetting, useSettings, type Setting } from "../parts/settings";
 import { count, duration, StateBadge } from "../parts/text";
 
-interface Budget {
-  tenant: string;
+interface Fields {
   first_attempts: number;
   retries: number;
   allowed: number | null;
   ratio: number | null;
   floor: number;
   window: number;
-  own: boolean;
   used_up: boolean;
-  version: number;
 }
 
+type Budget = Setting<Fields>;
+
 export function Budgets({ operates }: { operates: boolean }) {
-  const found = useRead<{ budgets: Budget[] }>("/v1/retry-budgets", {}, 5_000);
-  if (!found.data) return null;
-  const worstFirst = [...found.data.budgets].sort((a, b) => Number(b.used_up) - Number(a.used_up) || b.retries - a.retries);
+  const found = useSettings<Fields>("budget");
+  if (!found.settings) return null;
+  const worstFirst = [...found.settings].sort((a, b) => Number(b.used_up) - Number(a.used_up) || b.retries - a.retries);
   return (
     <section>
       <h2>Retry budgets</h2>
@@ -43,9 +42,9 @@ export function Budgets({ operates }: { operates: boolean }) {
             </thead>
             <tbody>
               {worstFirst.map((budget) => (
-                <tr key={budget.tenant}>
+                <tr key={budget.full}>
                   <td class="cut">
-                    <Link to={`/tenants/${encodeURIComponent(budget.tenant)}`}>{budget.tenant}</Link>
+                    <Link to={`/tenants/${encodeURIComponent(budget.full)}`}>{budget.full}</Link>
                   </td>
                   <td>{budget.used_up ? <StateBadge state="delayed" /> : <span class="faint">within</span>}</td>
                   <td class="number">{count(budget.first_attempts)}</td>
@@ -53,7 +52,7 @@ export function Budgets({ operates }: { operates: boolean }) {
                   <td class="number">{budget.allowed === null ? "all" : count(Math.floor(budget.allowed))}</td>
                   <td>
                     {budget.ratio === null ? "no limit" : `${budget.ratio} a first attempt + ${count(budget.floor)} in ${duration(budget.window)}`}
-                    {budget.own && <span class="faint"> its own</span>}
+                    {budget.version > 0 && <span class="faint"> its own</span>}
                   </td>
                   <td class="row-actions">{operates && <Actions budget={budget} />}</td>
                 </tr>
@@ -68,12 +67,11 @@ export function Budgets({ operates }: { operates: boolean }) {
 
 function Actions({ budget }: { budget: Budget }) {
   const refresh = useRefresh();
-  const path = named("/v1/retry-budgets", budget.tenant);
   return (
     <>
       <ActionButton
         question={{
-          title: `How many retries ${budget.tenant} may have`,
+          title: `How many retries ${budget.full} may have`,
           what: `Retries beyond that are delayed, not lost. It had ${count(budget.retries)} within the window.`,
           label: "Change",
           fields: [
@@ -82,18 +80,18 @@ function Actions({ budget }: { budget: Budget }) {
             { name: "window", label: "Within so many seconds", kind: "number", value: budget.window, min: 1, max: 86_400, required: true },
           ],
           run: (reason, values) =>
-            send("PUT", path, { ratio: numberOf(values["ratio"]), floor: numberOf(values["floor"]), window: numberOf(values["window"]), reason: textOf(reason) }, budget.version),
+            setSetting("budget", budget.full, { ratio: numberOf(values["ratio"]), floor: numberOf(values["floor"]), window: numberOf(values["window"]) }, reason, budget.version),
           done: refresh,
         }}
       />
-      {budget.own && (
+      {budget.version > 0 && (
         <ActionButton
           question={{
-            title: `Forget the retry budget of ${budget.tenant}`,
+            title: `Forget the retry budget of ${budget.full}`,
             what: "The application's budget is in force for it again.",
             label: "Reset",
             danger: true,
-            run: (reason) => send("DELETE", path + searchOf({ reason }), undefined, budget.version),
+            run: (reason) => removeSetting("budget", budget.full, reason, budget.version),
             done: refresh,
           }}
         />

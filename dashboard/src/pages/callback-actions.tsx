@@ -61,7 +61,7 @@ export function EndpointActions({ endpoint, made }: { endpoint: Endpoint; made: 
           title: `Send a ping to ${name}`,
           what: "A worker delivers it like every callback; what came of it is in the log below.",
           label: "Send a ping",
-          run: (reason) => send("POST", pathOf(endpoint, "/test"), { reason: textOf(reason) }),
+          run: (reason) => send("POST", pathOf(endpoint, "/ping"), { reason: textOf(reason) }),
           told: () => "The ping is on its way",
           done: refresh,
         }}
@@ -85,7 +85,7 @@ export function EndpointActions({ endpoint, made }: { endpoint: Endpoint; made: 
           fields: [{ name: "hours", label: "Hours that the old secret signs too", kind: "number", value: 24, min: 0, max: 720, required: true, hint: "0: it ends at once, for a secret that has leaked." }],
           run: async (reason, values) => {
             const overlap = (numberOf(values["hours"]) ?? 0) * HOUR;
-            made(await send<Made>("POST", pathOf(endpoint, "/rotate"), { overlap, reason: textOf(reason) }));
+            made(await send<Made>("POST", pathOf(endpoint, "/rotate-secret"), { overlap, reason: textOf(reason) }));
           },
           done: refresh,
         }}
@@ -110,7 +110,7 @@ export function EndpointActions({ endpoint, made }: { endpoint: Endpoint; made: 
           what: "Its secrets and its log go with it, and what is on its way to it is dropped. Jobs that name it are told to nobody.",
           label: "Remove",
           danger: true,
-          run: (reason) => send("DELETE", pathOf(endpoint, "", { reason: textOf(reason) })),
+          run: (reason) => send("DELETE", pathOf(endpoint), { reason: textOf(reason) }),
           told: () => `${name} is removed`,
           done: () => {
             go("/callbacks");

@@ -2,30 +2,7 @@
 
 import { searchOf } from "../api";
 
-export interface Endpoint {
-  name: string;
-  tenant: string | null; // null where jobs of all tenants can name it
-  url: string;
-  events: string[];
-  pool: string;
-  enabled: boolean;
-  why_disabled: string | null;
-  secrets: number;
-  created_at: string | null;
-}
-
-export interface Delivery {
-  id: number;
-  delivery: string; // its own job
-  job: string | null; // the job that it tells of; null for a ping
-  message: string;
-  event: string;
-  attempt: number;
-  status: number | null;
-  took: number;
-  error: string | null;
-  at: string | null;
-}
+export type { CallbackDocument as Endpoint, DeliveryDocument as Delivery } from "../types";
 
 export const EVENTS = ["job.succeeded", "job.dead", "job.cancelled", "job.expired"] as const;
 

@@ -132,7 +132,7 @@ function LogTable({ endpoint, deliveries, operates }: { endpoint: Endpoint; deli
               </td>
               <td>{delivery.event}</td>
               <td>
-                {delivery.job === null ? <span class="faint">–</span> : <Link to={`/jobs/${delivery.job}`}>{shortId(delivery.job)}</Link>}
+                {delivery.job_id === null ? <span class="faint">–</span> : <Link to={`/jobs/${delivery.job_id}`}>{shortId(delivery.job_id)}</Link>}
               </td>
               <td>
                 <Answer delivery={delivery} />

@@ -47,7 +47,7 @@ export function Callbacks({ place, operates, tenant }: { place: Place; operates:
 
 function Listing({ endpoints, wanted }: { endpoints: Endpoint[]; wanted: string | null }) {
   if (endpoints.length === 0)
-    return <Empty>{wanted ? `No endpoints of ${wanted}.` : "No endpoints: add one here or with `fairlead callbacks add`, then name it when you submit a job."}</Empty>;
+    return <Empty>{wanted ? `No endpoints of ${wanted}.` : "No endpoints: add one here or with `fairlead callbacks set`, then name it when you submit a job."}</Empty>;
   return (
     <div class="scroll" tabIndex={0} role="region" aria-label="Endpoints">
       <table>

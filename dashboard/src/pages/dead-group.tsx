@@ -6,7 +6,7 @@ import { useRead, useRefresh } from "../parts/query";
 import { begin, keyOf, useReplay } from "../parts/replay";
 import { Spark } from "../parts/spark";
 import { plural, When } from "../parts/text";
-import type { DeadGroup, JobPage } from "../types";
+import type { DeadGroupDocument as DeadGroup, JobPage } from "../types";
 import { ReplayPanel } from "./dead-replay";
 import { Sample } from "./dead-sample";
 import { JobTable } from "./jobs-table";
@@ -31,7 +31,7 @@ const DAY = 86_400; // seconds
 export function Group({ fingerprint, type, operates }: { fingerprint: string; type: string; operates: boolean }) {
   const filter = { type, fingerprint };
   const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set());
-  const found = useRead<JobPage>("/v1/dead-letters", { ...filter, limit: 50 }, 5_000);
+  const found = useRead<JobPage>("/v1/jobs", { ...filter, states: "dead", limit: 50 }, 5_000);
   const groups = useRead<{ groups: DeadGroup[] }>("/v1/dead-letters/groups", filter, 5_000);
   const replay = useReplay(keyOf(filter));
   if (found.error) return <Failure error={found.error} />;
@@ -86,7 +86,7 @@ function ReplayInStages({ filter, total, disabled }: { filter: { type: string; f
       disabled={disabled}
       question={{
         title: `Replay ${plural(total, "job")} in stages`,
-        what: "First one, then ten, then a hundred, then thousands. It stops by itself when they fail again, and by hand at any time. Keep the dashboard open in this tab: the replay ends with it. `fairlead dlq replay --staged` does the same without a browser.",
+        what: "First one, then ten, then a hundred, then thousands. It stops by itself when they fail again, and by hand at any time. Keep the dashboard open in this tab: the replay ends with it. `fairlead jobs replay --staged` does the same without a browser.",
         label: "Replay in stages",
         needsReason: true,
         fields: [
@@ -126,7 +126,7 @@ function OnAll({ filter, total }: { filter: { type: string; fingerprint: string 
       />
       <ActionButton
         question={{
-          title: `Give up ${plural(total, "job")}`,
+          title: `Cancel ${plural(total, "job")}`,
           what: "They end as cancelled and are kept until their retention is over.",
           label: "Cancel all",
           danger: true,
@@ -157,7 +157,7 @@ function OnAll({ filter, total }: { filter: { type: string; fingerprint: string 
 function Old({ filter, days }: { filter: { type: string; fingerprint: string }; days: number }) {
   const [now] = useState(Date.now);
   const before = new Date(now - Math.min(Math.max(days, 0), 10_000) * DAY * 1000).toISOString();
-  const found = useRead<{ count: number }>("/v1/dead-letters/count", { ...filter, died_before: before });
+  const found = useRead<{ count: number }>("/v1/dead-letters/count", { ...filter, finished_before: before });
   return found.data ? <p>{plural(found.data.count, "job")} would be removed.</p> : null;
 }
 
@@ -183,7 +183,7 @@ function OnChosen({ ids, clear }: { ids: string[]; clear: () => void }) {
       />
       <ActionButton
         question={{
-          title: `Give up ${plural(ids.length, "job")}`,
+          title: `Cancel ${plural(ids.length, "job")}`,
           what: "The chosen ones end as cancelled.",
           label: `Cancel the ${count(ids)} chosen`,
           danger: true,

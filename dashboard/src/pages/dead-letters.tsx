@@ -6,7 +6,7 @@ import { useRead } from "../parts/query";
 import { Spark } from "../parts/spark";
 import { count, plural, When } from "../parts/text";
 import { setFilter, type Place } from "../router";
-import type { DeadGroup } from "../types";
+import type { DeadGroupDocument as DeadGroup } from "../types";
 import { Group } from "./dead-group";
 
 const MOST = 100;

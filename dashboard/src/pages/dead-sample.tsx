@@ -54,7 +54,7 @@ function Mend({ job }: { job: JobDetail }) {
     setError(null);
     try {
       const body = { payload: JSON.parse(text) as unknown, reason: "edited on the dashboard" };
-      await (replay ? send("POST", `/v1/dead-letters/${job.id}/replay`, body) : send("PATCH", `/v1/dead-letters/${job.id}`, body));
+      await (replay ? send("POST", `/v1/jobs/${job.id}/replay`, body) : send("PATCH", `/v1/jobs/${job.id}`, body));
       setText(null);
       refresh();
     } catch (problem) {

@@ -1,14 +1,13 @@
 import { useState } from "preact/hooks";
-import { send } from "../api";
 import { Affected } from "../parts/affected";
 import { ActionButton, Failure, Loading, numberOf } from "../parts/feedback";
 import { Link } from "../parts/link";
 import { useRead, useRefresh } from "../parts/query";
+import { removeSetting, setSetting, useSettings } from "../parts/settings";
 import { plural, StateBadge, When } from "../parts/text";
 import { Limits } from "./limits";
 
 interface Breaker {
-  name: string;
   phase: string;
   good: number;
   bad: number;
@@ -20,7 +19,6 @@ interface Breaker {
 }
 
 interface Quarantined {
-  type: string;
   why: string;
   by: string | null;
   since: string | null;
@@ -39,19 +37,18 @@ export function Guards({ operates }: { operates: boolean }) {
 }
 
 function Breakers({ operates }: { operates: boolean }) {
-  const found = useRead<{ breakers: Breaker[] }>("/v1/breakers", {}, 3_000);
+  const found = useSettings<Breaker>("breaker", 3_000);
   const refresh = useRefresh();
   if (found.error) return <Failure error={found.error} />;
-  if (!found.data) return <Loading />;
-  if (found.data.breakers.length === 0) return <p class="faint">No breaker has anything to tell: no dependency is declared, and no type failed lately.</p>;
-  const worstFirst = [...found.data.breakers].sort((a, b) => Number(a.phase === "closed") - Number(b.phase === "closed"));
-  const act = (action: string, name: string) => (reason: string) => send("POST", `/v1/breakers/${action}`, { name, reason });
+  if (!found.settings) return <Loading />;
+  if (found.settings.length === 0) return <p class="faint">No breaker has anything to tell: no dependency is declared, and no type failed lately.</p>;
+  const worstFirst = [...found.settings].sort((a, b) => Number(a.phase === "closed") - Number(b.phase === "closed"));
   return (
     <ul class="cards" aria-label="Breakers">
       {worstFirst.map((breaker) => (
-        <li key={breaker.name} class="card">
+        <li key={breaker.full} class="card">
           <h2>
-            {breaker.name} <StateBadge state={breaker.phase} />
+            {breaker.full} <StateBadge state={breaker.phase} />
           </h2>
           {breaker.phase !== "closed" && (
             <p>
@@ -76,7 +73,7 @@ function Breakers({ operates }: { operates: boolean }) {
           {operates && breaker.phase === "closed" && (
             <ActionButton
               question={{
-                title: `Open ${breaker.name}`,
+                title: `Open ${breaker.full}`,
                 what: (
                   <>
                     No job of {breaker.types.join(", ") || "its types"} starts until somebody closes it; what runs goes on, and what waits keeps its attempts.
@@ -86,7 +83,7 @@ function Breakers({ operates }: { operates: boolean }) {
                 label: "Open",
                 danger: true,
                 needsReason: true,
-                run: act("open", breaker.name),
+                run: (reason) => setSetting("breaker", breaker.full, { phase: "open" }, reason),
                 done: refresh,
               }}
             />
@@ -94,7 +91,7 @@ function Breakers({ operates }: { operates: boolean }) {
           {operates && breaker.phase !== "closed" && (
             <ActionButton
               question={{
-                title: `Close ${breaker.name}`,
+                title: `Close ${breaker.full}`,
                 what: (
                   <>
                     Everything that waits for it may start at once, and its runs are counted from nothing.
@@ -103,7 +100,7 @@ function Breakers({ operates }: { operates: boolean }) {
                 ),
                 label: "Close",
                 needsReason: true,
-                run: act("close", breaker.name),
+                run: (reason) => removeSetting("breaker", breaker.full, reason),
                 done: refresh,
               }}
             />
@@ -128,24 +125,24 @@ function Waiting({ type, counted }: { type: string; counted: boolean }) {
 }
 
 function Count({ type }: { type: string }) {
-  const found = useRead<{ states: Record<string, number> }>("/v1/jobs/count", { type, state: HELD }, 5_000);
+  const found = useRead<{ states: Record<string, number> }>("/v1/jobs/count", { type, states: HELD }, 5_000);
   const total = Object.values(found.data?.states ?? {}).reduce((sum, number) => sum + number, 0);
   return <>{found.data ? `${plural(total, "job")} of ${type} ${total === 1 ? "waits" : "wait"}` : `what waits of ${type}`}</>;
 }
 
 function Quarantines({ operates }: { operates: boolean }) {
-  const found = useRead<{ quarantines: Quarantined[] }>("/v1/quarantines", {}, 3_000);
+  const found = useSettings<Quarantined>("quarantine", 3_000);
   const refresh = useRefresh();
   return (
     <section>
       <h2>In quarantine</h2>
-      {found.data?.quarantines.length === 0 && <p class="faint">No type is in quarantine.</p>}
+      {found.settings?.length === 0 && <p class="faint">No type is in quarantine.</p>}
       <ul class="cards">
-        {found.data?.quarantines.map((item) => (
-          <li key={item.type} class="card">
-            <h3>{item.type}</h3>
+        {found.settings?.map((item) => (
+          <li key={item.name} class="card">
+            <h3>{item.name}</h3>
             <p class="links">
-              <Waiting type={item.type} counted />
+              <Waiting type={item.name} counted />
             </p>
             <p class="faint">{item.attempts === 0 ? "Nothing of it starts." : `Its jobs have ${plural(item.attempts, "attempt")}.`}</p>
             <p>
@@ -154,16 +151,16 @@ function Quarantines({ operates }: { operates: boolean }) {
             {operates && (
               <ActionButton
                 question={{
-                  title: `Release ${item.type}`,
+                  title: `Release ${item.name}`,
                   what: (
                     <>
                       Its jobs may start again, and its runs are counted from nothing.
-                      <Affected of={{ type: item.type }} />
+                      <Affected of={{ type: item.name }} />
                     </>
                   ),
                   label: "Release",
                   needsReason: true,
-                  run: (reason) => send("POST", "/v1/quarantines/release", { type: item.type, reason }),
+                  run: (reason) => removeSetting("quarantine", item.name, reason),
                   done: refresh,
                 }}
               />
@@ -202,7 +199,7 @@ function QuarantineForm({ refresh }: { refresh: () => void }) {
           danger: true,
           needsReason: true,
           fields: [{ name: "attempts", label: "Attempts of its jobs", kind: "number", value: 0, min: 0, max: 100, required: true, hint: "0: nothing starts. What has used them up goes to the dead letters." }],
-          run: (reason, values) => send("POST", "/v1/quarantines", { type, attempts: numberOf(values["attempts"]) ?? 0, reason }),
+          run: (reason, values) => setSetting("quarantine", type, { attempts: numberOf(values["attempts"]) ?? 0 }, reason),
           done: refresh,
         }}
       />

@@ -1,11 +1,11 @@
 import { useEffect, useState } from "preact/hooks";
-import { searchOf, send } from "../api";
-import { ActionButton, Failure, Loading } from "../parts/feedback";
+import { at, send } from "../api";
+import { ActionButton, Failure, Loading, textOf } from "../parts/feedback";
 import { Link } from "../parts/link";
 import { useRead, useRefresh } from "../parts/query";
 import { count, duration, Json, StateBadge, When } from "../parts/text";
 import { go } from "../router";
-import type { Attempt, Explanation, JobDetail, Moment, Progress } from "../types";
+import type { AttemptDocument as Attempt, ExplanationDocument as Explanation, JobDetail, MomentDocument as Moment, ProgressDocument as Progress } from "../types";
 
 const LIVE = ["scheduled", "ready", "running", "retrying"];
 const WAITING = ["scheduled", "ready", "retrying"];
@@ -17,7 +17,7 @@ export function JobPage({ id, operates }: { id: string; operates: boolean }) {
   const [told, setTold] = useState<Told | null>(null);
   useEffect(() => {
     if (!state || !LIVE.includes(state)) return;
-    const events = new EventSource(`/v1/jobs/${encodeURIComponent(id)}/events`);
+    const events = new EventSource(at(`/v1/jobs/${encodeURIComponent(id)}/events`));
     events.addEventListener("state", refresh);
     events.addEventListener("progress", (event) => setTold(JSON.parse(event.data as string) as Told));
     events.addEventListener("result", () => {
@@ -90,7 +90,7 @@ function Actions({ job, refresh }: { job: JobDetail; refresh: () => void }) {
             what: "It will not start; if it runs, its handler is asked to stop. It ends as cancelled.",
             label: "Cancel",
             danger: true,
-            run: (reason) => send("DELETE", path + searchOf({ reason })),
+            run: (reason) => send("POST", `${path}/cancel`, { reason: textOf(reason) }),
             done: refresh,
           }}
         />
@@ -101,7 +101,7 @@ function Actions({ job, refresh }: { job: JobDetail; refresh: () => void }) {
             title: job.state === "dead" ? "Replay this job" : "Run this job now",
             what: job.state === "dead" ? "It gets fresh attempts under the same id." : "It does not wait for its time.",
             label: job.state === "dead" ? "Replay" : "Run now",
-            run: (reason) => send("POST", `${path}/retry${searchOf({ reason })}`),
+            run: (reason) => send("POST", `${path}/${job.state === "dead" ? "replay" : "run-now"}`, { reason: textOf(reason) }),
             done: refresh,
           }}
         />
@@ -115,7 +115,7 @@ function Actions({ job, refresh }: { job: JobDetail; refresh: () => void }) {
             label: "Remove",
             danger: true,
             needsReason: true,
-            run: (reason) => send("DELETE", `/v1/dead-letters/${job.id}${searchOf({ reason })}`),
+            run: (reason) => send("DELETE", `/v1/jobs/${job.id}`, { reason: textOf(reason) }),
             told: () => "Removed",
             done: () => go("/dead-letters"),
           }}
@@ -156,7 +156,7 @@ function EditAndReplay({ job, refresh }: { job: JobDetail; refresh: () => void }
     event.preventDefault();
     try {
       const payload = JSON.parse(text) as unknown;
-      await send("POST", `/v1/dead-letters/${job.id}/replay`, { payload, reason: "edited on the dashboard" });
+      await send("POST", `/v1/jobs/${job.id}/replay`, { payload, reason: "edited on the dashboard" });
       setText(null);
       refresh();
     } catch (problem) {

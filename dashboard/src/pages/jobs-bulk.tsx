@@ -27,7 +27,7 @@ export function BulkActions({ place, states }: { place: Place; states: string[] 
 }
 
 function OnLive({ filter, states }: { filter: Chosen; states: string[] }) {
-  const counted = useRead<{ states: Record<string, number> }>("/v1/jobs/count", { ...filter, state: states } as Query, 3_000);
+  const counted = useRead<{ states: Record<string, number> }>("/v1/jobs/count", { ...filter, states } as Query, 3_000);
   const refresh = useRefresh();
   const parts = Object.entries(counted.data?.states ?? {});
   const sum = (wanted: string[]) => parts.filter(([state]) => wanted.includes(state)).reduce((total, [, number]) => total + number, 0);
@@ -62,7 +62,7 @@ function OnLive({ filter, states }: { filter: Chosen; states: string[] }) {
             label: "Change their priority",
             needsReason: true,
             fields: [{ name: "priority", label: "Priority", kind: "choice", choices: PRIORITIES, value: "high" }],
-            run: (reason, values) => post("/v1/jobs/priority", within([...DELAYED, "ready"]), { priority: values["priority"] })(reason),
+            run: (reason, values) => post("/v1/jobs/set-priority", within([...DELAYED, "ready"]), { priority: values["priority"] })(reason),
             told: told("changed"),
             done: refresh,
           }}
@@ -107,9 +107,9 @@ function OnDead({ filter }: { filter: Chosen }) {
       />
       <ActionButton
         question={{
-          title: `Give up ${plural(total, "job")}`,
+          title: `Cancel ${plural(total, "job")}`,
           what: "They end as cancelled and are kept until their retention is over; at most 10,000 at a time.",
-          label: `Give up ${plural(total, "job")}`,
+          label: `Cancel ${plural(total, "job")}`,
           danger: true,
           needsReason: true,
           run: act("cancel"),

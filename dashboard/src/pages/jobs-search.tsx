@@ -2,7 +2,7 @@ import { useState } from "preact/hooks";
 import { Link } from "../parts/link";
 import { useRead } from "../parts/query";
 import { go, type Place } from "../router";
-import type { DeadGroup } from "../types";
+import type { DeadGroupDocument as DeadGroup } from "../types";
 
 const ID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 const MOST = 12;

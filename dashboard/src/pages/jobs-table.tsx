@@ -1,6 +1,6 @@
 import { Link } from "../parts/link";
 import { shortId, StateBadge, When } from "../parts/text";
-import type { Job } from "../types";
+import type { JobDocument as Job } from "../types";
 
 interface Props {
   jobs: Job[];

@@ -29,7 +29,7 @@ export function Jobs({ place, operates }: { place: Place; operates: boolean }) {
   const { ended, ...wanted } = Object.fromEntries(place.query.entries());
   const states = place.query.getAll("state");
   const since = ended && /^\d{1,6}$/.test(ended) ? { finished_after: minutesAgo(Number(ended)) } : {};
-  const found = useRead<JobPage>("/v1/jobs", { ...wanted, ...since, state: states, limit: 50 }, 3_000);
+  const found = useRead<JobPage>("/v1/jobs", { ...wanted, ...since, state: null, states, limit: 50 }, 3_000);
   return (
     <>
       <h1>Jobs</h1>

@@ -1,5 +1,5 @@
 import { useState } from "preact/hooks";
-import { searchOf, send } from "../api";
+import { named, send } from "../api";
 import { ActionButton, Failure, Loading, numberOf, textOf, type Values } from "../parts/feedback";
 import { useRead, useRefresh } from "../parts/query";
 import { Secret } from "../parts/secret";
@@ -66,7 +66,7 @@ export function Keys() {
                         what: "Whoever uses this key is refused within a second. This cannot be undone.",
                         label: "Revoke",
                         danger: true,
-                        run: (reason) => send("DELETE", `/v1/keys/${key.id}${searchOf({ reason })}`),
+                        run: (reason) => send("POST", `${named("/v1/keys", key.id)}/revoke`, { reason: textOf(reason) }),
                         done: refresh,
                       }}
                     />

@@ -1,13 +1,11 @@
 import { useState } from "preact/hooks";
-import { named, searchOf, send } from "../api";
-import { ActionButton, Failure, Loading, numberOf, textOf, type Field, type Values } from "../parts/feedback";
+import { ActionButton, Failure, Loading, numberOf, type Field, type Values } from "../parts/feedback";
 import { Link } from "../parts/link";
 import { useRead, useRefresh } from "../parts/query";
+import { removeSetting, setSetting, settingPath, useSettings, type Setting } from "../parts/settings";
 import { count, shortId, When } from "../parts/text";
 
-interface Limit {
-  scope: string;
-  name: string;
+interface Fields {
   concurrent: number | null;
   rate: number | null;
   burst: number | null;
@@ -15,8 +13,9 @@ interface Limit {
   running: number;
   tokens: number | null;
   each: boolean;
-  version: number;
 }
+
+type Limit = Setting<Fields>;
 
 const SCOPES = [
   ["type", "a type"],
@@ -39,10 +38,10 @@ export function Limits({ operates }: { operates: boolean }) {
 
 // All limits, or those that are wanted; of those, none is not worth a word.
 export function LimitTable({ operates, wanted }: { operates: boolean; wanted?: (scope: string, name: string) => boolean }) {
-  const found = useRead<{ limits: Limit[] }>("/v1/limits", {}, 3_000);
+  const found = useSettings<Fields>("limit", 3_000);
   if (found.error) return <Failure error={found.error} />;
-  if (!found.data) return null;
-  const limits = wanted ? found.data.limits.filter((limit) => wanted(limit.scope, limit.name)) : found.data.limits;
+  if (!found.settings) return null;
+  const limits = wanted ? found.settings.filter((limit) => wanted(limit.scope, limit.name)) : found.settings;
   if (limits.length === 0) return wanted ? null : <p class="faint">Nothing is limited.</p>;
   return (
     <div class="scroll" tabIndex={0} role="region" aria-label="Limits">
@@ -62,7 +61,7 @@ export function LimitTable({ operates, wanted }: { operates: boolean; wanted?: (
         </thead>
         <tbody>
           {limits.map((limit) => (
-            <Row key={`${limit.scope} ${limit.name}`} limit={limit} operates={operates} />
+            <Row key={limit.full} limit={limit} operates={operates} />
           ))}
         </tbody>
       </table>
@@ -118,7 +117,7 @@ interface Holder {
 
 // The jobs that run under a limit, those that run longest first.
 function Holders({ limit }: { limit: Limit }) {
-  const found = useRead<{ holders: Holder[] }>(pathOf(limit), {}, 3_000);
+  const found = useRead<{ holders: Holder[] }>(`${settingPath("limit", limit.full)}/holders`, {}, 3_000);
   if (found.error) return <Failure error={found.error} />;
   if (!found.data) return <Loading />;
   if (found.data.holders.length === 0) return <p class="faint">Nobody now.</p>;
@@ -136,10 +135,6 @@ function Holders({ limit }: { limit: Limit }) {
   );
 }
 
-function pathOf(limit: Limit): string {
-  return named(`/v1/limits/${encodeURIComponent(limit.scope)}`, limit.name);
-}
-
 function fieldsOf(limit?: Limit): Field[] {
   return [
     { name: "concurrent", label: "How many may run at once, over all workers", kind: "number", value: limit?.concurrent ?? null, min: 0, hint: "0 stops all. Empty: any number." },
@@ -148,14 +143,13 @@ function fieldsOf(limit?: Limit): Field[] {
   ];
 }
 
-function bodyOf(values: Values, reason: string) {
+function valueOf(values: Values) {
   const [concurrent, rate, burst] = [numberOf(values["concurrent"]), numberOf(values["rate"]), numberOf(values["burst"])];
-  return { concurrent, rate, burst: rate === null ? null : burst, unlimited: concurrent === null && rate === null, reason: textOf(reason) };
+  return { concurrent, rate, burst: rate === null ? null : burst, unlimited: concurrent === null && rate === null };
 }
 
 function Actions({ limit }: { limit: Limit }) {
   const refresh = useRefresh();
-  const path = pathOf(limit);
   return (
     <>
       <ActionButton
@@ -164,7 +158,7 @@ function Actions({ limit }: { limit: Limit }) {
           what: `All workers follow within a second. ${count(limit.running)} of its jobs run now; none of them is stopped. Without any number it is unlimited.`,
           label: "Change",
           fields: fieldsOf(limit),
-          run: (reason, values) => send("PUT", path, bodyOf(values, reason), limit.set_by === "operator" && limit.version > 0 ? limit.version : undefined),
+          run: (reason, values) => setSetting("limit", limit.full, valueOf(values), reason, limit.version > 0 ? limit.version : undefined),
           done: refresh,
         }}
       />
@@ -175,7 +169,7 @@ function Actions({ limit }: { limit: Limit }) {
             what: `What a handler declares is in force again, or no limit. ${count(limit.running)} of its jobs run now; more may start at once.`,
             label: "Remove",
             danger: true,
-            run: (reason) => send("DELETE", path + searchOf({ reason }), undefined, limit.version),
+            run: (reason) => removeSetting("limit", limit.full, reason, limit.version),
             done: refresh,
           }}
         />
@@ -193,7 +187,7 @@ export function LimitButton({ scope, name }: { scope: string; name: string }) {
         what: "It holds over all workers within a second. What runs goes on, what waits keeps its place.",
         label: "Limit its runs",
         fields: fieldsOf(),
-        run: (reason, values) => send("PUT", named(`/v1/limits/${encodeURIComponent(scope)}`, name), bodyOf(values, reason)),
+        run: (reason, values) => setSetting("limit", `${scope}:${name}`, valueOf(values), reason),
         done: refresh,
       }}
     />
@@ -214,7 +208,7 @@ function NewLimit() {
             { name: "name", label: "Its name", required: true, hint: "* is each of the kind by itself." },
             ...fieldsOf(),
           ],
-          run: (reason, values) => send("PUT", named(`/v1/limits/${encodeURIComponent(values["scope"] ?? "")}`, values["name"]?.trim() ?? ""), bodyOf(values, reason)),
+          run: (reason, values) => setSetting("limit", `${values["scope"]}:${values["name"]?.trim()}`, valueOf(values), reason),
           done: refresh,
         }}
       />

@@ -3,10 +3,11 @@ import { Empty, Failure, Loading } from "../parts/feedback";
 import { Link } from "../parts/link";
 import { inOrder } from "../parts/pools";
 import { Chart } from "../parts/chart";
+import { at } from "../api";
 import { useRead } from "../parts/query";
 import { Topics, type Topic } from "../parts/topics";
 import { count, duration, Usage } from "../parts/text";
-import type { Pool, Spread } from "../types";
+import type { MinuteDocument as Minute, PoolStatsDocument as Pool, SpreadDocument as Spread, StatusDocument, WaitTimes as Waits } from "../types";
 
 interface Sample {
   at: number;
@@ -15,39 +16,25 @@ interface Sample {
   seconds: number;
 }
 
-type Minute = Spread & { at: number };
-
-interface Waits {
-  seconds: number;
-  all: Spread | null;
-  pools: Record<string, Spread>;
-  minutes: Minute[];
-}
-
-interface Glance {
-  health: { level: "ok" | "warning" | "problem"; sentence: string; hints: string[]; topics: Topic[] };
-  pools: Pool[];
-  sample: Sample | null;
-  waits: Waits;
-}
+type Status = Omit<StatusDocument, "sample" | "health"> & { sample: Sample | null; health: Omit<StatusDocument["health"], "topics"> & { topics: Topic[] } };
 
 const HOUR = 3600;
 const PERCENTILES = [["p50", "good"], ["p95", "warn"], ["p99", "bad"]] as const;
 const ENDED = [["succeeded", "good"], ["retrying", "warn"], ["dead", "bad"]] as const;
 
 export function Overview() {
-  const [glance, setGlance] = useState<Glance | null>(null);
+  const [status, setStatus] = useState<Status | null>(null);
   const [lost, setLost] = useState(false);
-  const history = useRead<{ samples: Sample[] }>("/v1/stats/history");
+  const history = useRead<{ samples: Sample[] }>("/v1/status/history");
   const [newer, setNewer] = useState<Sample[]>([]);
-  const waited = useRead<Waits>("/v1/stats/waits");
+  const waited = useRead<Waits>("/v1/status/waits");
   const [minutes, setMinutes] = useState<Minute[]>([]);
   useEffect(() => {
-    const events = new EventSource("/v1/stats/stream");
-    events.addEventListener("glance", (event) => {
-      const found = JSON.parse(event.data as string) as Glance;
+    const events = new EventSource(at("/v1/status/stream"));
+    events.addEventListener("status", (event) => {
+      const found = JSON.parse(event.data as string) as Status;
       setLost(false);
-      setGlance(found);
+      setStatus(found);
       setMinutes((before) => merged(before, found.waits.minutes));
       if (found.sample) setNewer((before) => joined(before, found.sample as Sample));
     });
@@ -56,29 +43,29 @@ export function Overview() {
   }, []);
   const failure = history.error ?? waited.error;
   if (failure) return <Failure error={failure} />;
-  if (!glance) return <Loading />;
+  if (!status) return <Loading />;
   const samples = [...(history.data?.samples ?? [])];
   for (const sample of newer) if (sample.at > (samples[samples.length - 1]?.at ?? 0)) samples.push(sample);
   return (
     <>
       <h1>Overview</h1>
       {lost && <p class="failure">The connection was lost; trying again.</p>}
-      <section class={`health health-${glance.health.level}`} aria-live="polite">
+      <section class={`health health-${status.health.level}`} aria-live="polite">
         <span class="dot" />
         <div>
-          <p class="sentence">{glance.health.sentence}</p>
-          {glance.health.hints.length > 0 && (
+          <p class="sentence">{status.health.sentence}</p>
+          {status.health.hints.length > 0 && (
             <ul>
-              {glance.health.hints.map((hint) => (
+              {status.health.hints.map((hint) => (
                 <li key={hint}>{hint}</li>
               ))}
             </ul>
           )}
-          <Topics topics={glance.health.topics} />
+          <Topics topics={status.health.topics} />
         </div>
       </section>
-      <Waiting waits={glance.waits} />
-      <Pools pools={glance.pools} waits={glance.waits.pools} />
+      <Waiting waits={status.waits} />
+      <Pools pools={status.pools} waits={status.waits.pools} />
       <Charts samples={samples} minutes={merged(waited.data?.minutes ?? [], minutes)} />
     </>
   );

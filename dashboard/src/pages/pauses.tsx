@@ -1,27 +1,25 @@
 import { useState } from "preact/hooks";
-import { send } from "../api";
 import { Affected } from "../parts/affected";
 import { ActionButton } from "../parts/feedback";
-import { useRead, useRefresh } from "../parts/query";
+import { useRefresh } from "../parts/query";
+import { removeSetting, setSetting, useSettings, type Setting } from "../parts/settings";
 import { StateBadge, When } from "../parts/text";
 
 export interface Pause {
-  scope: string;
-  name: string;
-  reason: string;
-  since: string;
+  why: string;
+  since: string | null;
 }
 
 export function Pauses({ operates }: { operates: boolean }) {
-  const found = useRead<{ pauses: Pause[] }>("/v1/pauses", {}, 5_000);
+  const found = useSettings<Pause>("pause");
   const refresh = useRefresh();
   return (
     <section>
       <h2>Paused</h2>
-      {found.data?.pauses.length === 0 && <p class="faint">Nothing is paused.</p>}
+      {found.settings?.length === 0 && <p class="faint">Nothing is paused.</p>}
       <ul class="cards">
-        {found.data?.pauses.map((pause) => (
-          <PauseCard key={`${pause.scope} ${pause.name}`} pause={pause} operates={operates} />
+        {found.settings?.map((pause) => (
+          <PauseCard key={pause.full} pause={pause} operates={operates} />
         ))}
       </ul>
       {operates && <PauseForm refresh={refresh} />}
@@ -29,7 +27,7 @@ export function Pauses({ operates }: { operates: boolean }) {
   );
 }
 
-export function PauseCard({ pause, operates }: { pause: Pause; operates: boolean }) {
+export function PauseCard({ pause, operates }: { pause: Setting<Pause>; operates: boolean }) {
   const refresh = useRefresh();
   return (
     <li class="card">
@@ -37,7 +35,7 @@ export function PauseCard({ pause, operates }: { pause: Pause; operates: boolean
         {pause.scope} {pause.name} <StateBadge state="paused" />
       </h3>
       <p>
-        {pause.reason} <span class="faint">since <When at={pause.since} /></span>
+        {pause.why} <span class="faint">since <When at={pause.since} /></span>
       </p>
       {operates && (
         <ActionButton
@@ -51,7 +49,7 @@ export function PauseCard({ pause, operates }: { pause: Pause; operates: boolean
             ),
             label: "Resume",
             needsReason: true,
-            run: (reason) => send("POST", "/v1/pauses/resume", { scope: pause.scope, name: pause.name, reason }),
+            run: (reason) => removeSetting("pause", pause.full, reason, pause.version),
             done: refresh,
           }}
         />
@@ -97,7 +95,7 @@ export function PauseButton({ scope, name, done }: { scope: string; name: string
         label: "Pause",
         danger: true,
         needsReason: true,
-        run: (reason) => send("POST", "/v1/pauses", { scope, name, reason }),
+        run: (reason) => setSetting("pause", `${scope}:${name}`, {}, reason),
         done,
       }}
     />

@@ -1,13 +1,13 @@
-import { named, searchOf, send } from "../api";
-import { ActionButton, numberOf, textOf, type Field, type Values } from "../parts/feedback";
+import { ActionButton, numberOf, type Field, type Values } from "../parts/feedback";
 import { Link } from "../parts/link";
+import { inOrder } from "../parts/pools";
 import { useRead, useRefresh } from "../parts/query";
+import { changeSetting, removeSetting, setSetting, useSettings, type Setting } from "../parts/settings";
 import { count, duration, Usage } from "../parts/text";
-import type { Pool } from "../types";
+import type { PoolStatsDocument as Pool, TypeList } from "../types";
 import { PauseButton } from "./pauses";
 
 interface PoolSettings {
-  name: string;
   longest: number | null;
   concurrency: number | null;
   wait: number | null;
@@ -16,20 +16,17 @@ interface PoolSettings {
   timeout: number | null;
   lease: number | null;
   estimate: number;
-  version: number;
 }
 
-interface Found {
-  pools: PoolSettings[];
-  moved: Record<string, { pool: string; why: string }>;
-}
+type PoolSetting = Setting<PoolSettings>;
 
 export function PoolTable({ operates }: { operates: boolean }) {
-  const found = useRead<Found>("/v1/pools", {}, 5_000);
-  const stats = useRead<{ pools: Pool[] }>("/v1/stats", {}, 5_000);
-  if (!found.data || !stats.data) return null;
+  const found = useSettings<PoolSettings>("pool");
+  const stats = useRead<{ pools: Pool[] }>("/v1/status", {}, 5_000);
+  const types = useRead<TypeList>("/v1/types");
+  if (!found.settings || !stats.data) return null;
   const now = new Map(stats.data.pools.map((pool) => [pool.pool, pool]));
-  const known = new Set(found.data.pools.map((pool) => pool.name));
+  const known = new Set(found.settings.map((pool) => pool.name));
   const others = stats.data.pools.filter((pool) => !known.has(pool.pool));
   return (
     <section>
@@ -53,7 +50,7 @@ export function PoolTable({ operates }: { operates: boolean }) {
             </tr>
           </thead>
           <tbody>
-            {found.data.pools.map((pool) => (
+            {inOrder(found.settings.map((pool) => pool.name)).flatMap((name) => found.settings?.filter((pool) => pool.name === name) ?? []).map((pool) => (
               <Row key={pool.name} name={pool.name} settings={pool} now={now.get(pool.name)} operates={operates} />
             ))}
             {others.map((pool) => (
@@ -62,9 +59,9 @@ export function PoolTable({ operates }: { operates: boolean }) {
           </tbody>
         </table>
       </div>
-      {Object.entries(found.data.moved).map(([type, move]) => (
-        <p key={type}>
-          Jobs of <strong>{type}</strong> go to the pool <strong>{move.pool}</strong>: {move.why}
+      {types.data?.types.filter((type) => type.place !== type.pool).map((type) => (
+        <p key={type.name}>
+          Jobs of <strong>{type.name}</strong> go to the pool <strong>{type.place}</strong> instead of {type.pool}; <Link to="/types">its history</Link> says why.
         </p>
       ))}
       {operates && <NewPool />}
@@ -72,7 +69,7 @@ export function PoolTable({ operates }: { operates: boolean }) {
   );
 }
 
-function Row({ name, settings, now, operates }: { name: string; settings?: PoolSettings; now?: Pool | undefined; operates: boolean }) {
+function Row({ name, settings, now, operates }: { name: string; settings?: PoolSetting; now?: Pool | undefined; operates: boolean }) {
   const time = (value: number | null | undefined) => (value == null ? "–" : duration(value));
   const refresh = useRefresh();
   const late = now?.oldest_ready != null && settings?.wait != null && now.oldest_ready > settings.wait;
@@ -112,14 +109,12 @@ function fieldsOf(settings?: PoolSettings): Field[] {
   ];
 }
 
-function bodyOf(values: Values, reason: string) {
-  const given = Object.fromEntries(["concurrency", "longest", "wait", "depth", "estimate", "attempts", "timeout", "lease"].map((name) => [name, numberOf(values[name])]));
-  return { ...given, reason: textOf(reason) };
+function valueOf(values: Values) {
+  return Object.fromEntries(["concurrency", "longest", "wait", "depth", "estimate", "attempts", "timeout", "lease"].map((name) => [name, numberOf(values[name])]));
 }
 
-function Change({ name, settings, waiting }: { name: string; settings: PoolSettings | undefined; waiting: number }) {
+function Change({ name, settings, waiting }: { name: string; settings: PoolSetting | undefined; waiting: number }) {
   const refresh = useRefresh();
-  const path = named("/v1/pools", name);
   return (
     <>
       <ActionButton
@@ -128,7 +123,7 @@ function Change({ name, settings, waiting }: { name: string; settings: PoolSetti
           what: `All workers follow within a second; ${count(waiting)} jobs are ready in it now. What runs goes on.`,
           label: "Change",
           fields: fieldsOf(settings),
-          run: (reason, values) => send("PATCH", path, bodyOf(values, reason), settings?.version),
+          run: (reason, values) => changeSetting("pool", name, valueOf(values), reason, settings?.version),
           done: refresh,
         }}
       />
@@ -139,7 +134,7 @@ function Change({ name, settings, waiting }: { name: string; settings: PoolSetti
             what: `It has the settings again that it came with. Its ${count(waiting)} ready jobs stay.`,
             label: "Reset",
             danger: true,
-            run: (reason) => send("DELETE", path + searchOf({ reason }), undefined, settings.version),
+            run: (reason) => removeSetting("pool", name, reason, settings.version),
             done: refresh,
           }}
         />
@@ -158,7 +153,7 @@ function NewPool() {
           what: "Jobs go to it whose handler or submission names it; workers serve it that are started with its name.",
           label: "Set up a pool",
           fields: [{ name: "name", label: "Name", required: true }, ...fieldsOf()],
-          run: (reason, values) => send("PUT", named("/v1/pools", values["name"]?.trim() ?? ""), bodyOf(values, reason), 0),
+          run: (reason, values) => setSetting("pool", values["name"]?.trim() ?? "", valueOf(values), reason, 0),
           done: refresh,
         }}
       />

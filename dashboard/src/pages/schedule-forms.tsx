@@ -1,8 +1,8 @@
-import { named, searchOf, send } from "../api";
+import { named, send } from "../api";
 import { ActionButton, textOf, type Field, type Values } from "../parts/feedback";
 import { useRead, useRefresh } from "../parts/query";
 import { ago } from "../parts/text";
-import type { Schedule } from "./schedule-types";
+import type { ScheduleDocument as Schedule } from "../types";
 
 const OVERLAPS = [
   ["allow", "allow: both run"],
@@ -65,7 +65,7 @@ export function AddSchedule({ tenant }: { tenant: string | null }) {
         fields: [
           tenant === null
             ? { name: "name", label: "Name", required: true }
-            : { name: "name", label: "Name", required: true, value: `${tenant}/`, hint: `It begins with ${tenant}/ and has no other slash.` },
+            : { name: "name", label: "Name", required: true, value: `${tenant}:`, hint: `It begins with ${tenant}: and has no other colon behind that.` },
           { name: "type", label: "Type of its jobs", kind: "choice", choices: names, value: names[0]?.[0] ?? "" },
           ...termsOf(tenant),
         ],
@@ -108,7 +108,7 @@ export function RemoveSchedule({ schedule }: { schedule: Schedule }) {
         what: `It fires no more${next ? `; it would have fired ${ago(next)}` : ""}. The record of its ${schedule.fires.length} last fires goes with it; its jobs stay. To keep it, pause it instead.`,
         label: "Remove",
         danger: true,
-        run: (reason) => send("DELETE", named("/v1/schedules", schedule.name) + searchOf({ reason }), undefined, schedule.version),
+        run: (reason) => send("DELETE", named("/v1/schedules", schedule.name), { reason: textOf(reason) }, schedule.version),
         told: () => `${schedule.name} is removed`,
         done: refresh,
       }}

@@ -1,10 +1,10 @@
-import { send } from "../api";
+import { named, send } from "../api";
 import { ActionButton, Empty, Failure, Loading } from "../parts/feedback";
 import { AddSchedule, ChangeSchedule, RemoveSchedule } from "./schedule-forms";
 import { Link } from "../parts/link";
 import { useRead, useRefresh } from "../parts/query";
 import { Json, StateBadge, When } from "../parts/text";
-import type { Fire, Schedule } from "./schedule-types";
+import type { FireDocument as Fire, ScheduleDocument as Schedule } from "../types";
 
 export function Schedules({ operates, tenant }: { operates: boolean; tenant: string | null }) {
   const found = useRead<{ schedules: Schedule[] }>("/v1/schedules", { limit: 200 }, 5_000);
@@ -18,7 +18,7 @@ export function Schedules({ operates, tenant }: { operates: boolean; tenant: str
           <AddSchedule tenant={tenant} />
         </div>
       )}
-      {found.data.schedules.length === 0 && <Empty>{"No schedules: declare them in code, or add one here or with `fairlead schedules add`."}</Empty>}
+      {found.data.schedules.length === 0 && <Empty>{"No schedules: declare them in code, or add one here or with `fairlead schedules set`."}</Empty>}
       <ul class="cards">
         {found.data.schedules.map((schedule) => (
           <Card key={schedule.name} schedule={schedule} operates={operates} tenant={tenant} />
@@ -84,7 +84,7 @@ function Fires({ fires }: { fires: Fire[] }) {
 
 function Actions({ schedule, tenant }: { schedule: Schedule; tenant: string | null }) {
   const refresh = useRefresh();
-  const act = (action: string) => (reason: string) => send("POST", `/v1/schedules/${action}`, { name: schedule.name, reason });
+  const act = (action: string) => (reason: string) => send("POST", `${named("/v1/schedules", schedule.name)}/${action}`, { reason });
   return (
     <div class="actions">
       {schedule.state === "active" && (

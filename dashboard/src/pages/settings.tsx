@@ -1,35 +1,29 @@
-import { named, searchOf, send } from "../api";
-import { ActionButton, Failure, Loading, numberOf, textOf, type Values } from "../parts/feedback";
+import { ActionButton, Failure, Loading, numberOf, type Values } from "../parts/feedback";
 import { Link } from "../parts/link";
 import { useRead, useRefresh } from "../parts/query";
+import { removeSetting, setSetting, useSettings, type Setting } from "../parts/settings";
 import { count, duration, percent } from "../parts/text";
 import { Budgets } from "./budgets";
 import { Keys } from "./keys";
+import type { RefusedCount, StatusDocument } from "../types";
 import { TIERS, type Tiers } from "./tenant-types";
 
-interface Rule {
-  scope: string;
-  name: string;
-  version: number;
+interface Bound {
   waiting?: number; // of a bound on depth
   rate?: number; // of a bound on the rate
   burst?: number;
 }
 
-interface Overload {
+type Rule = Setting<Bound> & { kind: "depth" | "submission" };
+
+interface OverloadFields {
   waiting: number;
   action: string;
   below: string;
   delay: number;
-  version: number;
 }
 
-interface Backpressure {
-  depths: Rule[];
-  rates: Rule[];
-  overload: Overload | null;
-  counts: { tenant: string; code: string; jobs: number }[];
-}
+type Overload = Setting<OverloadFields>;
 
 const ACTIONS = [
   ["reject", "reject: they are refused"],
@@ -41,16 +35,24 @@ const WHOM = [["tenant", "a tenant"], ["tier", "each tenant of a tier"]] as cons
 const SHOWN = 50;
 
 export function Settings({ operates, keys }: { operates: boolean; keys: boolean }) {
-  const found = useRead<Backpressure>("/v1/backpressure", {}, 5_000);
-  if (found.error) return <Failure error={found.error} />;
-  if (!found.data) return <Loading />;
+  const depths = useSettings<Bound>("depth");
+  const rates = useSettings<Bound>("submission");
+  const overload = useSettings<OverloadFields>("overload");
+  const status = useRead<StatusDocument>("/v1/status", {}, 5_000);
+  const error = depths.error ?? rates.error ?? overload.error ?? status.error;
+  if (error) return <Failure error={error} />;
+  if (!depths.settings || !rates.settings || !overload.settings || !status.data) return <Loading />;
+  const rules: Rule[] = [
+    ...depths.settings.map((rule) => ({ ...rule, kind: "depth" as const })),
+    ...rates.settings.map((rule) => ({ ...rule, kind: "submission" as const })),
+  ];
   return (
     <>
       <h1>Settings and keys</h1>
-      <OverloadPolicy policy={found.data.overload} operates={operates} />
+      <OverloadPolicy policy={overload.settings[0] ?? null} operates={operates} />
       <TierTable operates={operates} />
-      <Bounds found={found.data} operates={operates} />
-      <Counts counts={found.data.counts} />
+      <Bounds rules={rules} operates={operates} />
+      <Counts counts={status.data.refused} />
       <Budgets operates={operates} />
       {keys && <Keys />}
     </>
@@ -59,12 +61,11 @@ export function Settings({ operates, keys }: { operates: boolean; keys: boolean 
 
 function OverloadPolicy({ policy, operates }: { policy: Overload | null; operates: boolean }) {
   const refresh = useRefresh();
-  const body = (values: Values, reason: string) => ({
+  const fields = (values: Values) => ({
     waiting: numberOf(values["waiting"]),
     action: values["action"],
     below: values["below"],
     delay: numberOf(values["delay"]),
-    reason: textOf(reason),
   });
   return (
     <section class="panel">
@@ -83,7 +84,7 @@ function OverloadPolicy({ policy, operates }: { policy: Overload | null; operate
                 { name: "below", label: "Lower than", kind: "choice", choices: BELOW, value: policy?.below ?? "default" },
                 { name: "delay", label: "Seconds that deferred jobs are put off", kind: "number", value: policy?.delay ?? 60, min: 0, required: true },
               ],
-              run: (reason, values) => send("PUT", "/v1/backpressure/overload", body(values, reason), policy?.version ?? 0),
+              run: (reason, values) => setSetting("overload", "policy", fields(values), reason, policy?.version ?? 0),
               done: refresh,
             }}
           />
@@ -94,7 +95,7 @@ function OverloadPolicy({ policy, operates }: { policy: Overload | null; operate
                 what: "All priorities are taken again, however many jobs wait.",
                 label: "Remove",
                 danger: true,
-                run: (reason) => send("DELETE", `/v1/backpressure/overload${searchOf({ reason })}`, undefined, policy.version),
+                run: (reason) => removeSetting("overload", "policy", reason, policy.version),
                 done: refresh,
               }}
             />
@@ -153,7 +154,7 @@ function TierTable({ operates }: { operates: boolean }) {
               label: "Change the default tier",
               danger: true,
               fields: [{ name: "tier", label: "Tier", kind: "choice", choices: TIERS, value: found.data.default }],
-              run: (reason, values) => send("PUT", "/v1/tiers/default", { tier: values["tier"], reason: textOf(reason) }),
+              run: (reason, values) => setSetting("tenant", "*", { tier: values["tier"] }, reason),
               done: refresh,
             }}
           />
@@ -163,8 +164,7 @@ function TierTable({ operates }: { operates: boolean }) {
   );
 }
 
-function Bounds({ found, operates }: { found: Backpressure; operates: boolean }) {
-  const rules = [...found.depths.map((rule) => ({ kind: "depths", ...rule })), ...found.rates.map((rule) => ({ kind: "rates", ...rule }))];
+function Bounds({ rules, operates }: { rules: Rule[]; operates: boolean }) {
   return (
     <section>
       <h2>Bounds on submissions</h2>
@@ -183,10 +183,10 @@ function Bounds({ found, operates }: { found: Backpressure; operates: boolean })
             </thead>
             <tbody>
               {rules.map((rule) => (
-                <tr key={`${rule.kind} ${rule.scope} ${rule.name}`}>
+                <tr key={`${rule.kind} ${rule.full}`}>
                   <td class="cut">{rule.name === "*" ? "each tenant" : rule.scope === "tenant" ? <Link to={`/tenants/${encodeURIComponent(rule.name)}`}>{rule.name}</Link> : `each tenant of tier ${rule.name}`}</td>
-                  <td>{rule.kind === "depths" ? `${count(rule.waiting ?? 0)} jobs may wait` : `${rule.rate} jobs a second, ${rule.burst} at once`}</td>
-                  <td class="row-actions">{operates && <RemoveBound kind={rule.kind} rule={rule} />}</td>
+                  <td>{rule.kind === "depth" ? `${count(rule.waiting ?? 0)} jobs may wait` : `${rule.rate} jobs a second, ${rule.burst} at once`}</td>
+                  <td class="row-actions">{operates && <RemoveBound rule={rule} />}</td>
                 </tr>
               ))}
             </tbody>
@@ -198,7 +198,7 @@ function Bounds({ found, operates }: { found: Backpressure; operates: boolean })
   );
 }
 
-function RemoveBound({ kind, rule }: { kind: string; rule: Rule }) {
+function RemoveBound({ rule }: { rule: Rule }) {
   const refresh = useRefresh();
   return (
     <ActionButton
@@ -207,7 +207,7 @@ function RemoveBound({ kind, rule }: { kind: string; rule: Rule }) {
         what: "What is bound for its tier or for each tenant is in force again, or nothing.",
         label: "Remove",
         danger: true,
-        run: (reason) => send("DELETE", named(`/v1/backpressure/${kind}/${rule.scope}`, rule.name) + searchOf({ reason }), undefined, rule.version),
+        run: (reason) => removeSetting(rule.kind, rule.full, reason, rule.version),
         done: refresh,
       }}
     />
@@ -220,7 +220,7 @@ function NewBounds() {
     { name: "scope", label: "Whom", kind: "choice", choices: WHOM, value: "tenant" },
     { name: "name", label: "Name", required: true, hint: "Of the tenant or tier; * is each tenant by itself." },
   ] as const;
-  const path = (kind: string, values: Values) => named(`/v1/backpressure/${kind}/${values["scope"]}`, values["name"]?.trim() ?? "");
+  const whom = (values: Values) => `${values["scope"]}:${values["name"]?.trim()}`;
   return (
     <p class="actions">
       <ActionButton
@@ -229,7 +229,7 @@ function NewBounds() {
           what: "Submissions beyond that are refused with TENANT_QUEUE_FULL. No job is removed.",
           label: "Bound a depth",
           fields: [...place, { name: "waiting", label: "Waiting jobs at most", kind: "number", min: 0, required: true }],
-          run: (reason, values) => send("PUT", path("depths", values), { waiting: numberOf(values["waiting"]), reason: textOf(reason) }),
+          run: (reason, values) => setSetting("depth", whom(values), { waiting: numberOf(values["waiting"]) }, reason),
           done: refresh,
         }}
       />
@@ -243,7 +243,7 @@ function NewBounds() {
             { name: "rate", label: "Jobs a second", kind: "number", min: 0, required: true },
             { name: "burst", label: "Jobs at once after a quiet time", kind: "number", min: 1, hint: "Empty: those of one second." },
           ],
-          run: (reason, values) => send("PUT", path("rates", values), { rate: numberOf(values["rate"]), burst: numberOf(values["burst"]), reason: textOf(reason) }),
+          run: (reason, values) => setSetting("submission", whom(values), { rate: numberOf(values["rate"]), burst: numberOf(values["burst"]) }, reason),
           done: refresh,
         }}
       />
@@ -251,7 +251,7 @@ function NewBounds() {
   );
 }
 
-function Counts({ counts }: { counts: Backpressure["counts"] }) {
+function Counts({ counts }: { counts: RefusedCount[] }) {
   if (counts.length === 0) return null;
   const most = [...counts].sort((a, b) => b.jobs - a.jobs).slice(0, SHOWN);
   return (

@@ -1,7 +1,8 @@
-import { named, searchOf, send } from "../api";
-import { ActionButton, numberOf, textOf, type Field } from "../parts/feedback";
-import { useRead, useRefresh } from "../parts/query";
+import { ActionButton, numberOf, type Field } from "../parts/feedback";
+import { useRefresh } from "../parts/query";
+import { removeSetting, setSetting, useSettings, type Setting } from "../parts/settings";
 import { count, duration } from "../parts/text";
+import type { SettingDocument } from "../types";
 import { LimitButton } from "./limits";
 import { PauseButton } from "./pauses";
 import { TIERS, type TenantDetail } from "./tenant-types";
@@ -16,9 +17,9 @@ function fieldsOf(tenant?: TenantDetail): Field[] {
   ];
 }
 
-function bodyOf(values: Record<string, string>, reason: string) {
+function valueOf(values: Record<string, string>) {
   const minimum = numberOf(values["minimum"]);
-  return { tier: values["tier"], weight: numberOf(values["weight"]), minimum: minimum === null ? null : minimum / PER_CENT, reason: reason || null };
+  return { tier: values["tier"], weight: numberOf(values["weight"]), minimum: minimum === null ? null : minimum / PER_CENT };
 }
 
 export function NewTenant() {
@@ -30,8 +31,8 @@ export function NewTenant() {
         what: "Tenants need not be set up; those that are can have another tier and weight than the default.",
         label: "Set up a tenant",
         fields: [{ name: "name", label: "Name", required: true }, ...fieldsOf()],
-        run: (reason, values) => send("PUT", named("/v1/tenants", values["name"]?.trim() ?? ""), bodyOf(values, reason), 0),
-        told: (made: TenantDetail) => `${made.name} is set up`,
+        run: (reason, values) => setSetting("tenant", values["name"]?.trim() ?? "", valueOf(values), reason, 0),
+        told: (made: SettingDocument) => `${made.name} is set up`,
         done: refresh,
       }}
     />
@@ -40,7 +41,6 @@ export function NewTenant() {
 
 export function TenantActions({ tenant }: { tenant: TenantDetail }) {
   const refresh = useRefresh();
-  const path = named("/v1/tenants", tenant.name);
   return (
     <div class="actions">
       <ActionButton
@@ -49,7 +49,7 @@ export function TenantActions({ tenant }: { tenant: TenantDetail }) {
           what: `All workers follow within a second. Its ${count(tenant.waiting)} waiting jobs get their turns by it.`,
           label: "Change tier and weight",
           fields: fieldsOf(tenant),
-          run: (reason, values) => send("PUT", path, bodyOf(values, reason), tenant.version),
+          run: (reason, values) => setSetting("tenant", tenant.name, valueOf(values), reason, tenant.version),
           done: refresh,
         }}
       />
@@ -65,7 +65,7 @@ export function TenantActions({ tenant }: { tenant: TenantDetail }) {
             what: `It has the default tier again. Its ${count(tenant.waiting)} waiting jobs and all others stay.`,
             label: "Forget its settings",
             danger: true,
-            run: (reason) => send("DELETE", path + searchOf({ reason }), undefined, tenant.version),
+            run: (reason) => removeSetting("tenant", tenant.name, reason, tenant.version),
             done: refresh,
           }}
         />
@@ -74,22 +74,14 @@ export function TenantActions({ tenant }: { tenant: TenantDetail }) {
   );
 }
 
-interface Rule {
-  scope: string;
-  name: string;
-  version: number;
-}
-
 // Bounds of this very tenant; what is in force may come from its tier or from the bound for each tenant.
-function useOwn(kind: "depths" | "rates", name: string): Rule | undefined {
-  const found = useRead<Record<"depths" | "rates", Rule[]>>("/v1/backpressure");
-  return found.data?.[kind].find((rule) => rule.scope === "tenant" && rule.name === name);
+function useOwn(kind: "depth" | "submission", name: string): Setting<object> | undefined {
+  return useSettings<object>(kind, false).settings?.find((rule) => rule.full === `tenant:${name}`);
 }
 
 function SetDepth({ tenant }: { tenant: TenantDetail }) {
-  const own = useOwn("depths", tenant.name);
+  const own = useOwn("depth", tenant.name);
   const refresh = useRefresh();
-  const path = named("/v1/backpressure/depths/tenant", tenant.name);
   return (
     <ActionButton
       question={{
@@ -97,7 +89,7 @@ function SetDepth({ tenant }: { tenant: TenantDetail }) {
         what: `Submissions beyond that are refused with TENANT_QUEUE_FULL. Now ${count(tenant.waiting)} wait; none of them is removed.`,
         label: "Bound its depth",
         fields: [{ name: "waiting", label: "Waiting jobs at most", kind: "number", value: tenant.depth, min: 0, hint: "Empty: no bound of its own." }],
-        run: (reason, values) => setOrRemove(path, own, numberOf(values["waiting"]), (waiting) => ({ waiting }), reason),
+        run: (reason, values) => setOrRemove("depth", tenant.name, own, numberOf(values["waiting"]), (waiting) => ({ waiting }), reason),
         done: refresh,
       }}
     />
@@ -105,9 +97,8 @@ function SetDepth({ tenant }: { tenant: TenantDetail }) {
 }
 
 function SetRate({ tenant }: { tenant: TenantDetail }) {
-  const own = useOwn("rates", tenant.name);
+  const own = useOwn("submission", tenant.name);
   const refresh = useRefresh();
-  const path = named("/v1/backpressure/rates/tenant", tenant.name);
   return (
     <ActionButton
       question={{
@@ -118,16 +109,16 @@ function SetRate({ tenant }: { tenant: TenantDetail }) {
           { name: "rate", label: "Jobs a second", kind: "number", value: tenant.submission_rate?.rate ?? null, min: 0, hint: "Empty: no bound of its own." },
           { name: "burst", label: "Jobs at once after a quiet time", kind: "number", value: tenant.submission_rate?.burst ?? null, min: 1, hint: "Empty: those of one second." },
         ],
-        run: (reason, values) => setOrRemove(path, own, numberOf(values["rate"]), (rate) => ({ rate, burst: numberOf(values["burst"]) }), reason),
+        run: (reason, values) => setOrRemove("submission", tenant.name, own, numberOf(values["rate"]), (rate) => ({ rate, burst: numberOf(values["burst"]) }), reason),
         done: refresh,
       }}
     />
   );
 }
 
-async function setOrRemove(path: string, own: Rule | undefined, value: number | null, body: (value: number) => object, reason: string): Promise<unknown> {
-  if (value !== null) return send("PUT", path, { ...body(value), reason: reason || null }, own?.version);
-  return own ? send("DELETE", path + searchOf({ reason }), undefined, own.version) : undefined;
+async function setOrRemove(kind: string, tenant: string, own: Setting<object> | undefined, value: number | null, fields: (value: number) => object, reason: string): Promise<unknown> {
+  if (value !== null) return setSetting(kind, `tenant:${tenant}`, fields(value), reason, own?.version);
+  return own ? removeSetting(kind, own.full, reason, own.version) : undefined;
 }
 
 function SetBudget({ tenant }: { tenant: TenantDetail }) {
@@ -145,12 +136,7 @@ function SetBudget({ tenant }: { tenant: TenantDetail }) {
           { name: "window", label: "Within so many seconds", kind: "number", value: window, min: 1, max: 86_400, required: true },
         ],
         run: (reason, values) =>
-          send("PUT", named("/v1/retry-budgets", tenant.name), {
-            ratio: numberOf(values["ratio"]),
-            floor: numberOf(values["floor"]),
-            window: numberOf(values["window"]),
-            reason: textOf(reason),
-          }),
+          setSetting("budget", tenant.name, { ratio: numberOf(values["ratio"]), floor: numberOf(values["floor"]), window: numberOf(values["window"]) }, reason),
         done: refresh,
       }}
     />

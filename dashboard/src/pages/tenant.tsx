@@ -3,6 +3,7 @@ import { Chart } from "../parts/chart";
 import { Failure, Loading } from "../parts/feedback";
 import { Link } from "../parts/link";
 import { useRead } from "../parts/query";
+import { useSettings } from "../parts/settings";
 import { count, duration, percent } from "../parts/text";
 import { LimitTable } from "./limits";
 import { PauseCard, type Pause } from "./pauses";
@@ -43,8 +44,7 @@ function Detail({ tenant, operates, oversees }: { tenant: TenantDetail; operates
 }
 
 function OwnPause({ name, operates }: { name: string; operates: boolean }) {
-  const found = useRead<{ pauses: Pause[] }>("/v1/pauses", {}, 5_000);
-  const own = found.data?.pauses.find((pause) => pause.scope === "tenant" && pause.name === name);
+  const own = useSettings<Pause>("pause").settings?.find((pause) => pause.full === `tenant:${name}`);
   return own ? (
     <ul class="cards">
       <PauseCard pause={own} operates={operates} />
@@ -87,7 +87,7 @@ function Facts({ tenant }: { tenant: TenantDetail }) {
 function Hour({ tenant }: { tenant: TenantDetail }) {
   const minutes = new Map<number, { entitled: number; delivered: number; waiting: number }>();
   for (const line of tenant.ledger) {
-    const at = Date.parse(line.minute) / 1000;
+    const at = Date.parse(line.minute ?? "") / 1000;
     const before = minutes.get(at) ?? { entitled: 0, delivered: 0, waiting: 0 };
     minutes.set(at, { entitled: before.entitled + line.entitled, delivered: before.delivered + line.delivered, waiting: before.waiting + line.waiting });
   }

@@ -71,7 +71,7 @@ function csvOf(shares: Share[]): string {
   return [["tenant", "pool", "entitled", "delivered", "reserved"], ...rows].map((row) => row.join(",")).join("\n") + "\n";
 }
 
-interface Row extends Tenant {
+interface Row extends Omit<Tenant, "since"> {
   entitled: number;
   delivered: number;
 }

@@ -1,23 +1,11 @@
 import { useState } from "preact/hooks";
+import { named } from "../api";
 import { Empty, Failure, Loading } from "../parts/feedback";
 import { Link } from "../parts/link";
 import { useRead } from "../parts/query";
-import { Histogram, type Bar } from "../parts/histogram";
+import { Histogram } from "../parts/histogram";
 import { duration, Json, When } from "../parts/text";
-import type { Spread } from "../types";
-
-interface JobType {
-  name: string;
-  version: number;
-  pool: string;
-  payload_schema: unknown;
-  settings: Record<string, unknown>;
-  place: string; // the pool that new jobs go to
-  runs: Spread | null; // of the last day; null also for a key of one tenant
-  histogram: Bar[] | null;
-  timeout: number | null; // seconds after which a run is stopped
-  retries: Record<string, number[]>; // by class of failure: seconds after which each attempt is expected to start
-}
+import type { TypeDocument as JobType, TypeEventDocument as TypeEvent } from "../types";
 
 export function Types() {
   const found = useRead<{ types: JobType[] }>("/v1/types");
@@ -47,7 +35,7 @@ export function Types() {
               {type.timeout === null ? "A run is never stopped." : `A run is stopped after ${duration(type.timeout)}.`}
               {type.settings.usual_retry === true && ` How often it is tried is up to the pool ${type.place}.`}
             </p>
-            <Retries retries={type.retries} />
+            <Retries retries={startsOf(type)} />
             <History name={type.name} />
             <details>
               <summary>Payload schema and settings</summary>
@@ -59,15 +47,6 @@ export function Types() {
       </ul>
     </>
   );
-}
-
-interface TypeEvent {
-  at: string;
-  by: string;
-  what: string;
-  old: string | null;
-  new: string | null;
-  why: string | null;
 }
 
 // What was done to a type is read when somebody wants to know.
@@ -82,7 +61,7 @@ function History({ name }: { name: string }) {
 }
 
 function Events({ name }: { name: string }) {
-  const found = useRead<{ events: TypeEvent[] | null }>(`/v1/types/${name.split("/").map(encodeURIComponent).join("/")}`);
+  const found = useRead<{ events: TypeEvent[] | null }>(named("/v1/types", name));
   if (found.error) return <Failure error={found.error} />;
   if (!found.data) return <Loading />;
   if (!found.data.events) return <p class="faint">It concerns all tenants, and your key is bound to one.</p>;
@@ -100,6 +79,11 @@ function Events({ name }: { name: string }) {
       ))}
     </ol>
   );
+}
+
+// By class of failure: seconds after which each attempt is expected to start.
+function startsOf(type: JobType): Record<string, number[]> {
+  return Object.fromEntries(Object.entries(type.retries).map(([failure, retry]) => [failure, retry.attempts.map((step) => step.expected)]));
 }
 
 function last(starts: number[]): number {

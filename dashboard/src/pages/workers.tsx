@@ -1,5 +1,5 @@
-import { searchOf, send } from "../api";
-import { ActionButton, Empty, Failure, Loading } from "../parts/feedback";
+import { named, send } from "../api";
+import { ActionButton, Empty, Failure, Loading, textOf } from "../parts/feedback";
 import { useRead, useRefresh } from "../parts/query";
 import { count, duration, plural, shortId, StateBadge, Usage, When } from "../parts/text";
 import { Pauses } from "./pauses";
@@ -92,7 +92,7 @@ function Row({ worker, operates }: { worker: Worker; operates: boolean }) {
   const refresh = useRefresh();
   const running = worker.report["running"] ?? 0;
   const failed = (worker.report["retrying"] ?? 0) + (worker.report["dead"] ?? 0);
-  const direct = (what: string) => (reason: string) => send("POST", `/v1/workers/${worker.id}/${what}${searchOf({ reason })}`);
+  const direct = (what: string) => (reason: string) => send("POST", `${named("/v1/workers", worker.id)}/${what}`, { reason: textOf(reason) });
   const name = `${worker.host}:${worker.pid}`;
   return (
     <tr>

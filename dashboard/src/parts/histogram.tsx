@@ -1,7 +1,7 @@
 // How long runs took: bars from short to long, each a half of a doubling wide.
 
 import { count, duration } from "./text";
-import type { Spread } from "../types";
+import type { SpreadDocument as Spread } from "../types";
 
 export interface Bar {
   begin: number;

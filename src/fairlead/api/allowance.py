@@ -4,16 +4,21 @@ The buckets are those of this process: several servers allow several times as mu
 fields of draft-ietf-httpapi-ratelimit-headers.
 """
 
+import time
+from collections.abc import Callable
 from math import ceil
 
-from fairlead.api.problems import Problem
-from fairlead.core.protection.token_bucket import Flow
+from fairlead.api.problems import Problem, problem_of
+from fairlead.core.protection.token_bucket import RateLimit
 from fairlead.core.web.api_keys import ApiKey
+from fairlead.errors import FairleadError
 from fairlead.operate.request_rates import Meter, Reading
 
 BURST_SECONDS = 2.0
+REFUSED_RATE = 2_000.0  # refused jobs a second that are worth reading
+LONGEST_REFUSAL = 5.0
 MOST_POLICIES = 1_000
-FAILURES = Flow(rate=5.0, burst=200.0)
+FAILURES = RateLimit(rate=5.0, burst=200.0)
 
 HeaderList = list[tuple[bytes, bytes]]
 
@@ -21,12 +26,14 @@ HeaderList = list[tuple[bytes, bytes]]
 class Allowance:
     """The buckets of one server process."""
 
-    def __init__(self, rate: float) -> None:
+    def __init__(self, rate: float, clock: Callable[[], float] = time.monotonic) -> None:
         """`rate` is that of keys that have none of their own."""
         self._usual = rate
         self._keys = Meter()
         self._failures = Meter()
-        self._policies: dict[float, tuple[Flow, bytes]] = {}
+        self._policies: dict[float, tuple[RateLimit, bytes]] = {}
+        self._unwanted: dict[str, tuple[float, FairleadError]] = {}
+        self._clock = clock
 
     def spend(self, key: ApiKey, headers: HeaderList) -> None:
         """Count a request of this key, and tell what is left; a Problem if it is too many."""
@@ -47,6 +54,25 @@ class Allowance:
                 {"Retry-After": str(max(1, ceil(reading.again_in)))},
             )
 
+    def refused(self, key: ApiKey, error: FairleadError, jobs: int) -> None:
+        """Jobs of this key were refused: for a time that grows with them, its submissions are refused unread.
+
+        A key that is not bound to a tenant submits for others too, who are wanted perhaps; it is read every time.
+        """
+        if key.tenant is None:
+            return
+        now = self._clock()
+        until = max(now, self._unwanted.get(key.id, (now, error))[0]) + jobs / REFUSED_RATE
+        if len(self._unwanted) >= MOST_POLICIES:
+            self._unwanted = {name: item for name, item in self._unwanted.items() if item[0] > now}
+        self._unwanted[key.id] = (min(until, now + LONGEST_REFUSAL), error)
+
+    def require_wanted(self, key: ApiKey) -> None:
+        """Refuse a submission of a key whose jobs were refused a moment ago."""
+        until, error = self._unwanted.get(key.id, (0.0, None))
+        if error is not None and until > self._clock():
+            raise problem_of(error)
+
     def count_failure(self, address: str) -> None:
         """An address has sent a key that is none; a Problem if that happens too often."""
         reading = self._failures.take(address, FAILURES)
@@ -59,8 +85,8 @@ class Allowance:
             raise _too_many(again_in)
 
 
-def _policy(rate: float) -> tuple[Flow, bytes]:
-    way = Flow(rate, max(1.0, float(ceil(rate * BURST_SECONDS))))
+def _policy(rate: float) -> tuple[RateLimit, bytes]:
+    way = RateLimit(rate, max(1.0, float(ceil(rate * BURST_SECONDS))))
     return way, f'"key";q={way.burst:.0f};w={max(1, ceil(way.burst / rate))}'.encode()
 
 

@@ -6,7 +6,7 @@ from typing import Any
 from fastapi import Response
 from pydantic_core import to_json
 
-from fairlead.api.models.common import ProblemDocument
+from fairlead.documents.base import ProblemDocument
 
 ALWAYS = (400, 401, 403, 408, 414, 415, 422, 429, 431, 503)
 WORDS = {

@@ -7,8 +7,9 @@ from fastapi import Depends, Request
 from fairlead.api.problems import Problem
 from fairlead.api.service import Service
 from fairlead.core.jobs.ids import is_id
-from fairlead.core.jobs.model import JobRecord
+from fairlead.core.jobs.job_records import JobRecord
 from fairlead.core.web.api_keys import ApiKey, Grant
+from fairlead.documents.base import Body
 from fairlead.errors import JobNotFound
 from fairlead.operate.audit import LONGEST_ACTOR, Operator
 from fairlead.records.store import Store
@@ -30,8 +31,14 @@ class Caller(NamedTuple):
         """The tenant that the key is bound to."""
         return self.key.tenant
 
-    def operator(self, reason: str | None = None) -> Operator:
-        """Who acts, for the audit."""
+    @property
+    def seat(self) -> str:
+        """Who waits and watches: all keys of a tenant together, or a key that is bound to none."""
+        return f"key {self.key.id}" if self.tenant is None else f"tenant {self.tenant}"
+
+    def operator(self, wanted: Body | None = None) -> Operator:
+        """Who acts and why, for the audit; the reason is that of the request's body."""
+        reason = getattr(wanted, "reason", None)
         name = "".join(letter if letter.isprintable() else "?" for letter in self.key.name)
         return Operator(f"key {self.key.id} ({name})"[:LONGEST_ACTOR], reason)
 
@@ -56,20 +63,21 @@ class Caller(NamedTuple):
 class Needs:
     """The dependency that finds the caller and refuses one whose key does not suffice."""
 
-    def __init__(self, grant: Grant, everywhere: bool = False) -> None:
+    def __init__(self, grant: Grant | None, everywhere: bool = False) -> None:
         self.grant = grant
         self.everywhere = everywhere
 
     async def __call__(self, request: Request) -> Caller:
         """The caller."""
         caller: Caller = request.scope["fairlead.caller"]
-        if not caller.key.allows(self.grant):
+        if self.grant is not None and not caller.key.allows(self.grant):
             raise Problem(403, "SCOPE_MISSING", f"this key has not the scope {self.grant}")
         if self.everywhere and caller.tenant is not None:
             raise Problem(403, "TENANT_FORBIDDEN", "this concerns all tenants, and this key is bound to one")
         return caller
 
 
+Anyone = Annotated[Caller, Depends(Needs(None))]
 Submitter = Annotated[Caller, Depends(Needs(Grant.ENQUEUE))]
 Reader = Annotated[Caller, Depends(Needs(Grant.READ))]
 Overseer = Annotated[Caller, Depends(Needs(Grant.READ, everywhere=True))]

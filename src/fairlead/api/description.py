@@ -8,6 +8,7 @@ from fastapi.openapi.utils import get_openapi
 from fairlead.api.answers import WORDS
 from fairlead.api.endpoint import Endpoint
 from fairlead.api.problems import MEDIA_TYPE
+from fairlead.api.tags import DESCRIBED
 
 PROBLEM = {"$ref": "#/components/schemas/ProblemDocument"}
 IDEMPOTENCY_KEY = {
@@ -29,7 +30,9 @@ def describe(api: FastAPI) -> dict[str, Any]:
     """The document, made once."""
     if api.openapi_schema is None:
         unkept = {route.path for route in api.routes if isinstance(route, Endpoint) and not route.keeps_answers}
-        document = get_openapi(title=api.title, version=api.version, description=api.description, routes=api.routes)
+        document = get_openapi(
+            title=api.title, version=api.version, description=api.description, routes=api.routes, tags=DESCRIBED
+        )
         for path, operations in document["paths"].items():
             for method, operation in operations.items():
                 _complete(method, operation, keeps_answers=path not in unkept)

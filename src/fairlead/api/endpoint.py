@@ -18,7 +18,7 @@ from starlette.types import Receive, Scope, Send
 
 from fairlead.api.caller import Caller, Needs
 from fairlead.api.problems import Problem, problem_of
-from fairlead.core.web.stored_responses import RepeatedRequest, Reservation, StoredResponse, judge
+from fairlead.core.web.stored_responses import RepeatedRequest, Reservation, StoredResponse, judge_repeat
 from fairlead.errors import FairleadError
 
 LOCK = 60.0
@@ -52,7 +52,9 @@ class Endpoint(APIRoute):
     def get_route_handler(self) -> Handle:
         """What is called for a request."""
         handle = super().get_route_handler()
-        has_body = self.body_field is not None
+        body = self.body_field
+        needs_body = body is not None and body.field_info.is_required()
+        needs = next((item.call for item in self.dependant.dependencies if isinstance(item.call, Needs)), None)
         known = {item.alias: _is_list(item.field_info.annotation) for item in self.dependant.query_params}
         numbers = [item.alias for item in self.dependant.query_params if _is_number(item.field_info.annotation)]
 
@@ -60,11 +62,13 @@ class Endpoint(APIRoute):
             request = JsonRequest(request.scope, request.receive)
             _require_known(request, known)
             _require_plain(request, numbers)
-            if has_body:
+            if needs_body or (body is not None and await request.body()):
                 _require_json(request.headers)
             key = request.headers.get("idempotency-key")
             if key is None or request.method != "POST" or not self.keeps_answers:
                 return await handle(request)
+            if needs is not None:
+                await needs(request)
             return await _once(request, key, handle)
 
         return endpoint
@@ -83,7 +87,7 @@ class StreamEndpoint(Endpoint):
 
 
 class DirectEndpoint(Endpoint):
-    """A route for what is called thousands of times a second.
+    """A route for submissions, which come thousands of times a second.
 
     Its function takes `wanted`, the body as a model, `request` and `caller`, and nothing else. The body is read and
     checked in one step, and no other machinery stands between the gate and the function.
@@ -101,6 +105,8 @@ class DirectEndpoint(Endpoint):
         request = Request(scope, receive)
         key = request.headers.get("idempotency-key")
         try:
+            caller = await self._needs(request)  # before a row is stored for the Idempotency-Key
+            caller.service.allowance.require_wanted(caller.key)
             response = await (self._handle(request) if key is None else _once(request, key, self._handle))
         except (FairleadError, HTTPException, RequestValidationError) as error:
             response = problem_of(error).response()
@@ -210,7 +216,7 @@ async def _digest(request: Request) -> str:
 
 
 def _repeat(earlier: StoredResponse, digest: str) -> Response:
-    verdict = judge(earlier, digest)
+    verdict = judge_repeat(earlier, digest)
     if verdict is RepeatedRequest.MISUSE:
         raise Problem(
             422, "IDEMPOTENCY_KEY_REUSED", "this Idempotency-Key was used for another request; take a new one"

@@ -9,7 +9,6 @@ import contextlib
 from collections.abc import Mapping
 from typing import Any
 
-from starlette.requests import cookie_parser
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from fairlead.api.caller import Caller
@@ -17,7 +16,7 @@ from fairlead.api.problems import Problem, of_ours
 from fairlead.api.service import Service
 from fairlead.core.web.api_keys import ApiKey
 from fairlead.core.web.proxies import client_of, is_trusted, origin_of
-from fairlead.dashboard.routes import COOKIE, HEADER
+from fairlead.dashboard.sessions import is_ours, token_in
 from fairlead.errors import FairleadError
 
 ANONYMOUS = frozenset({"/healthz", "/readyz", "/"})
@@ -32,6 +31,8 @@ PROTECTION = [
     (b"x-content-type-options", b"nosniff"),
     (b"cache-control", b"no-store"),
     (b"referrer-policy", b"no-referrer"),
+    (b"cross-origin-opener-policy", b"same-origin"),
+    (b"cross-origin-resource-policy", b"same-origin"),
 ]
 FORWARDED_FOR = b"x-forwarded-for"
 FORWARDED_PROTO = b"x-forwarded-proto"
@@ -55,11 +56,11 @@ class Gate:
             headers, path = _headers(scope), _path(scope)
             await self._service.ready()
             if not is_anonymous(path):
-                scope["fairlead.key"] = text = _presented(scope["method"], headers)
+                scope["fairlead.key"] = text = self._presented(scope["method"], headers)
                 key = await self._key(text, scope)
                 self._service.allowance.spend(key, more)
                 scope["fairlead.caller"] = Caller(self._service, key)
-            elif path == SESSION and scope["method"] == "POST":
+            elif path == SESSION and (scope["method"] == "POST" or token_in(headers)):
                 scope["scheme"] = self._scheme(scope, headers)
                 address = self._address(scope)
                 self._service.allowance.require_patience(address)
@@ -89,6 +90,18 @@ class Gate:
                 {"WWW-Authenticate": "Bearer"},
             )
         return key
+
+    def _presented(self, method: str, headers: Mapping[bytes, bytes]) -> str:
+        """The text of the key: from the header, or of the session of a browser that is signed in.
+
+        A browser sends its cookie also with a request that another site made it send; see `is_ours`.
+        """
+        scheme, _, text = headers.get(b"authorization", b"").decode("latin-1").partition(" ")
+        if scheme:
+            return text.strip() if scheme.lower() == "bearer" else ""
+        if method not in SAFE and not is_ours(headers):
+            return ""
+        return self._service.sessions.key_of(token_in(headers))
 
     def _address(self, scope: Scope) -> str:
         """Who sent the request, as far as it can be known: the other end, or whom a trusted proxy there names."""
@@ -150,20 +163,6 @@ class Gate:
 def is_anonymous(path: str) -> bool:
     """Whether a path needs no key; what lies below the dashboard's is the same for everybody."""
     return path in ANONYMOUS or path == DASHBOARD or path.startswith(f"{DASHBOARD}/")
-
-
-def _presented(method: str, headers: Mapping[bytes, bytes]) -> str:
-    """The text of the key: from the header, or from the cookie of a browser that is signed in.
-
-    A browser sends its cookie also with what another site made it send; only our own page can add the header.
-    """
-    scheme, _, text = headers.get(b"authorization", b"").decode("latin-1").partition(" ")
-    if scheme:
-        return text.strip() if scheme.lower() == "bearer" else ""
-    if method not in SAFE and HEADER.encode() not in headers:
-        return ""
-    cookies = cookie_parser(headers.get(b"cookie", b"").decode("latin-1"))
-    return cookies.get(COOKIE, "")
 
 
 def _headers(scope: Scope) -> Mapping[bytes, bytes]:

@@ -170,7 +170,11 @@ def _allowed(request: Request) -> set[str]:
 
 def _of_validation(error: RequestValidationError) -> Problem:
     found = [
-        {"location": ".".join(map(str, item["loc"])), "message": item["msg"], "code": item["type"]}
+        {
+            "location": ".".join(map(str, item["loc"])),
+            "message": item["msg"].removeprefix("Value error, "),
+            "code": item["type"],
+        }
         for item in error.errors()[:MOST_ERRORS]
     ]
     places = ", ".join(item["location"] for item in found)

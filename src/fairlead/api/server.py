@@ -15,22 +15,15 @@ from fairlead.api.gate import Gate, is_anonymous
 from fairlead.api.health import health_router
 from fairlead.api.problems import answer_problem
 from fairlead.api.routes import (
-    alerts,
+    api_keys,
     audit,
-    backpressure,
     callbacks,
     dead_letters,
-    fires,
     follow,
-    guards,
     jobs,
-    keys,
-    limits,
-    pauses,
-    pools,
-    replays,
     schedules,
-    stats,
+    settings,
+    status,
     tenants,
     types,
     workers,
@@ -45,24 +38,20 @@ ROUTERS: tuple[APIRouter, ...] = (
     jobs.submissions,
     jobs.router,
     follow.router,
-    dead_letters.router,
-    replays.router,
     types.router,
-    workers.router,
-    stats.router,
-    alerts.router,
-    tenants.router,
-    pools.router,
+    api_keys.me,
+    dead_letters.router,
+    dead_letters.streams,
     schedules.router,
-    fires.router,
-    pauses.router,
-    guards.router,
-    limits.router,
-    backpressure.router,
-    audit.router,
-    keys.router,
+    schedules.fires,
     callbacks.secrets,
     callbacks.router,
+    settings.router,
+    tenants.router,
+    workers.router,
+    status.router,
+    audit.router,
+    api_keys.router,
 )
 
 
@@ -92,7 +81,7 @@ def build(app: App) -> FastAPI:
     api.state.service = service
     for kind in (HTTPException, RequestValidationError, FairleadError, Exception):
         api.add_exception_handler(kind, answer_problem)
-    for router in (health_router(service), dashboard_router(lambda: service.keys), *ROUTERS):
+    for router in (health_router(service), dashboard_router(service), *ROUTERS):
         api.router.routes.extend(router.routes)
     api.openapi = lambda: describe(api)  # type: ignore[method-assign]
     require_needs(api)

@@ -1,4 +1,4 @@
-"""What the endpoints work with: one client, and what is remembered between requests."""
+"""The state of a server process: one client, caches, streams, and the sessions of browsers."""
 
 import asyncio
 import contextlib
@@ -9,6 +9,7 @@ from fairlead.api.allowance import Allowance
 from fairlead.app import App
 from fairlead.client.client import Client
 from fairlead.config import Settings
+from fairlead.dashboard.sessions import Sessions
 from fairlead.errors import StoreError
 from fairlead.operate.follow_jobs import Follower
 from fairlead.operate.job_explanation import StartEstimate
@@ -28,15 +29,16 @@ class Service:
         self.app = app
         self.settings: Settings = app.settings
         self.allowance = Allowance(app.settings.api_rate)
+        self.sessions = Sessions()
         self.why_not_ready: Callable[[], str | None] = lambda: None
         self.proxies = app.settings.trusted_proxies
         self.client: Client
         self.store: Store
         self.keys: KeyCache
-        self.catalog: TypeCache
-        self.outlook: StartEstimate
+        self.types: TypeCache
+        self.estimate: StartEstimate
         self.follower: Follower
-        self.watch: StatusFeed
+        self.feed: StatusFeed
         self._opening = asyncio.Lock()
         self._is_open = False
         self._next_chores = 0.0
@@ -53,10 +55,10 @@ class Service:
             if registry:
                 await self.store.types.register([registry[name].job_type() for name in registry])
             self.keys = KeyCache(self.store)
-            self.catalog = TypeCache(self.store)
-            self.outlook = StartEstimate(self.store)
+            self.types = TypeCache(self.store)
+            self.estimate = StartEstimate(self.store)
             self.follower = Follower(self.store, self.settings.api_followers)
-            self.watch = StatusFeed(self.store)
+            self.feed = StatusFeed(self.store)
             self._next_chores = time.monotonic() + CHORES_EVERY
             self._is_open = True
 
@@ -72,7 +74,7 @@ class Service:
         """Let streams and waits end, so that the server can."""
         if self._is_open:
             self.follower.close()
-            self.watch.close()
+            self.feed.close()
 
     async def close(self) -> None:
         """End what goes on, and write down what is remembered; the app stays open."""
@@ -80,7 +82,7 @@ class Service:
             return
         self._is_open = False
         self.follower.close()
-        self.watch.close()
+        self.feed.close()
         if self._chores is not None:
             await asyncio.wait([self._chores])
         await self._do_chores()

@@ -12,7 +12,7 @@ from fairlead.bench.report import Report, describe
 from fairlead.bench.scratch import Scratch
 from fairlead.bench.workers import POOL, running_workers, until_counted, until_settled
 from fairlead.operate.audit import Operator, whoami
-from fairlead.operate.pauses import pause, resume
+from fairlead.operate.settings import remove_setting, set_setting
 
 BATCH = 1000
 PRIORITIES = ("high", "default", "low")
@@ -52,10 +52,10 @@ async def drain_once(url: str, wanted: Drain) -> dict[str, Any]:
     with tempfile.TemporaryDirectory(prefix="fairlead-bench-") as folder:
         async with BenchApp(url) as app:
             await submit(app, wanted)
-            await pause(await app.store(), "pool", POOL, operator)
+            await set_setting(await app.store(), "pause", f"pool:{POOL}", {}, operator)
             async with running_workers(app, wanted.processes, wanted.concurrency, Path(folder)):
                 began = time.monotonic()
-                await resume(await app.store(), "pool", POOL, operator)
+                await remove_setting(await app.store(), "pause", f"pool:{POOL}", operator)
                 await until_counted(Path(folder), wanted.jobs)
                 ran = time.monotonic()
                 await until_settled(app)

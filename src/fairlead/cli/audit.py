@@ -1,85 +1,73 @@
 """`fairlead audit`: what operators did, and whether anybody changed the record of it."""
 
-import asyncio
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping
 from typing import Annotated, Any
 
 import typer
 
-from fairlead.cli.loading import Database, Json, opened, settings_for
-from fairlead.cli.output import cell, json_moment, json_value, moment, plain, show, show_json, table
-from fairlead.config import Settings
+from fairlead.cli.loading import on_store
+from fairlead.cli.options import Database, Json, PageSize
+from fairlead.cli.output import listing, plain, show, show_document
+from fairlead.core.durations import instant
 from fairlead.core.insight.audit import AuditEntry
-from fairlead.core.jobs.model import instant
 from fairlead.operate.audit import Verification, verify_chain
 
+app = typer.Typer()
 
+Verify = Annotated[bool, typer.Option("--verify", help="Check the chain of hashes instead of listing.")]
+Before = Annotated[int | None, typer.Option("--cursor", min=1, metavar="NUMBER", help="Only entries before this one.")]
+
+
+@app.command()
 def audit(
-    verify: Annotated[bool, typer.Option("--verify", help="Check the chain of hashes instead of listing.")] = False,
-    limit: Annotated[int, typer.Option(min=1, max=1000, help="How many entries.")] = 20,
-    cursor: Annotated[int | None, typer.Option(min=1, metavar="NUMBER", help="Only entries before this one.")] = None,
-    database: Database = None,
+    verify: Verify = False, limit: PageSize = 20, cursor: Before = None, database: Database = None,
     as_json: Json = False,
-) -> None:
+) -> None:  # fmt: skip
     """List what operators did, newest first, or check that nobody changed the list."""
-    settings = settings_for(database)
     if verify:
-        _show_verification(asyncio.run(_verify(settings)), as_json)
+        _show_verification(on_store(database, verify_chain), as_json)
         return
-    entries = asyncio.run(_read(settings, limit, cursor))
+    entries = on_store(database, lambda store: store.audit.read(limit, cursor))
     if as_json:
-        show_json({"entries": [entry_document(entry) for entry in entries]})
-    elif entries:
-        print_entries(entries)
-    else:
-        show("no entries")
+        from fairlead.documents.audit import AuditDocument, AuditPage
+
+        following = entries[-1].id if len(entries) == limit else None
+        show_document(AuditPage(entries=[AuditDocument.of(entry) for entry in entries], cursor=following))
+        return
+    listing(
+        entries,
+        {
+            "number": lambda item: item.id,
+            "when": lambda item: instant(item.at),
+            "who": lambda item: item.actor,
+            "action": lambda item: item.action,
+            "target": lambda item: item.target,
+            "jobs": lambda item: _details(item).get("count"),
+            "reason": lambda item: _details(item).get("reason"),
+            "details": _rest,
+        },
+        none="no entries",
+        cut=("reason", "details"),
+    )
 
 
-def entry_document(entry: AuditEntry) -> dict[str, Any]:
-    """An entry in JSON."""
-    return {
-        "id": entry.id,
-        "at": json_moment(instant(entry.at)),
-        "actor": entry.actor,
-        "action": entry.action,
-        "target": entry.target,
-        "details": json_value(entry.details),
-        "previous_hash": entry.previous_hash,
-        "hash": entry.hash,
-    }
+def _details(entry: AuditEntry) -> Mapping[str, Any]:
+    found = json.loads(entry.details)
+    return found if isinstance(found, dict) else {"details": found}
 
 
-def print_entries(entries: Sequence[AuditEntry]) -> None:
-    """Print entries for a person."""
-    listing = table(number=True, when=True, who=True, action=True, target=True, jobs=True, reason=False, details=False)
-    for entry in entries:
-        details = json_value(entry.details)
-        shown = dict(details) if isinstance(details, dict) else {"details": details}
-        count, reason = shown.pop("count", None), shown.pop("reason", None)
-        shown.pop("jobs", None)
-        rest = json.dumps(shown, ensure_ascii=False) if shown else None
-        columns = (
-            entry.id, moment(instant(entry.at)), entry.actor, entry.action, entry.target, count, reason, rest,
-        )  # fmt: skip
-        listing.add_row(*map(cell, columns))
-    show(listing)
-
-
-async def _read(settings: Settings, limit: int, cursor: int | None) -> list[AuditEntry]:
-    async with opened(settings) as client:
-        return await client.store.audit.read(limit, cursor)
-
-
-async def _verify(settings: Settings) -> Verification:
-    async with opened(settings) as client:
-        return await verify_chain(client.store)
+def _rest(entry: AuditEntry) -> str | None:
+    """The details that have no column of their own."""
+    rest = {name: value for name, value in _details(entry).items() if name not in ("count", "reason", "jobs")}
+    return json.dumps(rest, ensure_ascii=False) if rest else None
 
 
 def _show_verification(found: Verification, as_json: bool) -> None:
     if as_json:
-        flaws = [{"entry": flaw.entry, "message": flaw.message} for flaw in found.flaws]
-        show_json({"sound": found.sound, "entries": found.entries, "hash": found.head.hash, "flaws": flaws})
+        from fairlead.documents.audit import Verification as Document
+
+        show_document(Document.of(found))
     elif found.sound:
         show(f"{found.entries} entries, none of them changed; the chain ends in {found.head.hash or 'nothing'}")
     for flaw in () if as_json else found.flaws:

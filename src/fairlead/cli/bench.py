@@ -11,7 +11,7 @@ import typer
 from rich.text import Text
 
 from fairlead.cli import output
-from fairlead.cli.loading import Json
+from fairlead.cli.options import Json
 
 if TYPE_CHECKING:
     from fairlead.bench.report import Report
@@ -129,7 +129,7 @@ def run(store: str | None, as_json: bool, measure: "Callable[[Scratch], Coroutin
 def show(report: "Report", as_json: bool) -> None:
     """Print a report as a table or as JSON."""
     if as_json:
-        return output.show_json(report.document())
+        return output.show_document(report.document())
     columns = dict.fromkeys(name for row in report.rows for name in row)
     table = output.table(**dict.fromkeys(columns, True))
     for row in report.rows:

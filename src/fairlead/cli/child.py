@@ -4,6 +4,7 @@ import asyncio
 import gc
 import os
 import sys
+from argparse import ArgumentParser
 from contextlib import suppress
 from pathlib import Path
 
@@ -11,7 +12,7 @@ import uvloop
 
 from fairlead.app import App
 from fairlead.cli.loading import load_app
-from fairlead.telemetry.log import EventLog, configure_logging
+from fairlead.telemetry.log import EventLog, Tracebacks, configure_logging
 from fairlead.wiring import make_store
 from fairlead.worker.child import SupervisorLink, open_store, run_child
 from fairlead.worker.service import Worker
@@ -58,16 +59,28 @@ def _switch_soon() -> None:
 
 
 def main(arguments: list[str]) -> int:
-    """Load the app and work: MODULE:APP CONCURRENCY POOLS [--reserve=TENANT ...] [--log-jobs]."""
-    path, concurrency, pools, *flags = arguments
-    configure_logging()
-    app = load_app(path)
-    app.on_event(EventLog(), jobs="--log-jobs" in flags)
-    reserve = tuple(flag.partition("=")[2] for flag in flags if flag.startswith("--reserve="))
+    """Load the app and work; the supervisor names what `worker` was told."""
+    options = _parser().parse_args(arguments)
+    output = configure_logging(None if options.log_format == "auto" else options.log_format == "json")
+    app = load_app(options.app, options.include)
+    app.on_event(EventLog(output, Tracebacks(options.tracebacks), options.log_jobs), jobs=options.log_jobs)
     _spare_the_collector()
     _switch_soon()
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-        return runner.run(work(app, int(concurrency), tuple(pools.split(",")), reserve))
+        return runner.run(work(app, options.concurrency, tuple(options.pools.split(",")), tuple(options.reserve)))
+
+
+def _parser() -> ArgumentParser:
+    parser = ArgumentParser(prog="fairlead.cli.child")
+    parser.add_argument("app")
+    parser.add_argument("concurrency", type=int)
+    parser.add_argument("pools")
+    parser.add_argument("--reserve", action="append", default=[])
+    parser.add_argument("--include", action="append", default=[])
+    parser.add_argument("--tracebacks", default=Tracebacks.LAST.value)
+    parser.add_argument("--log-format", default="auto")
+    parser.add_argument("--log-jobs", action="store_true")
+    return parser
 
 
 if __name__ == "__main__":

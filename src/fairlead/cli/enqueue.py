@@ -2,111 +2,61 @@
 
 import asyncio
 import json
-import sys
 from datetime import datetime
 from typing import Annotated, Any
 
 import typer
 
 from fairlead.app import App
-from fairlead.cli.lines import enqueue_lines, parse_payload, with_attempts
-from fairlead.cli.loading import Database, Json, load_app, opened, settings_for
-from fairlead.cli.output import error_document, json_moment, moment, plain, show, show_json, state_cell
+from fairlead.cli.lines import enqueue_lines, with_attempts
+from fairlead.cli.loading import load_app, opened, settings_for
+from fairlead.cli.options import (
+    AppOption,
+    CallbackOption,
+    Database,
+    Json,
+    PriorityOption,
+    RetryOption,
+    duration,
+    instant,
+    read_payload,
+)
+from fairlead.cli.output import moment, plain, show, show_document, state_cell
 from fairlead.client.by_name import submit_registered
 from fairlead.client.client import Client
 from fairlead.client.job import Job
 from fairlead.config import Settings
-from fairlead.core.durations import seconds, words
-from fairlead.core.jobs.model import JobRecord, Priority, Scope
-from fairlead.core.jobs.retry import Retry
+from fairlead.core.durations import humanize
+from fairlead.core.jobs.job_records import JobRecord
+from fairlead.core.jobs.model import Priority, Scope
 from fairlead.core.jobs.states import State
-from fairlead.errors import ConfigError, JobError, JobNotFound, StoreError
+from fairlead.errors import JobError, JobNotFound, StoreError
 from fairlead.handlers.options import Options
 
-
-def parse_duration(text: str) -> float:
-    """Seconds from text like 30s, as a usage error where it is none."""
-    try:
-        return seconds(text)
-    except ConfigError as error:
-        raise typer.BadParameter(str(error)) from None
+app = typer.Typer()
 
 
-def parse_instant(text: str) -> datetime:
-    """An instant from ISO 8601, as a usage error where it is none."""
-    try:
-        instant = datetime.fromisoformat(text)
-    except ValueError:
-        raise typer.BadParameter(f"{text!r} is not an instant; write it like 2030-01-31T08:00:00Z") from None
-    if instant.tzinfo is None:
-        raise typer.BadParameter(f"{text!r} has no time zone; add Z or an offset like +02:00")
-    return instant
-
-
-def parse_priority(text: str) -> Priority:
-    """A priority by its name, as a usage error where it is none."""
-    try:
-        return Priority.parse(text)
-    except ConfigError as error:
-        raise typer.BadParameter(str(error)) from None
-
-
-def parse_retry(text: str) -> Retry:
-    """A policy from JSON that names its parts, as a usage error where it is none."""
-    try:
-        return Retry(**json.loads(text))
-    except (ConfigError, TypeError, ValueError) as error:
-        raise typer.BadParameter(f"{text!r:.200} is not a retry policy: {error}") from None
-
-
-def _span(help_text: str) -> Any:
-    return typer.Option(parser=parse_duration, metavar="DURATION", help=help_text)
-
-
-def _instant(help_text: str) -> Any:
-    return typer.Option(parser=parse_instant, metavar="ISO-TIME", help=help_text)
-
-
-PriorityOption = Annotated[
-    Priority | None,
-    typer.Option(parser=parse_priority, metavar="critical|high|default|low", help="The job's priority."),
-]
-
-RetryOption = Annotated[
-    Retry | None,
-    typer.Option(
-        parser=parse_retry,
-        metavar="JSON",
-        help='A retry policy of its own, like {"backoff": "fixed", "first": "10s", "attempts": 3}.',
-    ),
-]
-CallbackOption = Annotated[
-    str | None, typer.Option(metavar="NAME", help="The callback endpoint that is told how it ends.")
-]
-
-
+@app.command()
 def enqueue(
     type_name: Annotated[str, typer.Argument(metavar="TYPE", help="The job type.")],
     payload: Annotated[
         str | None,
         typer.Argument(metavar="PAYLOAD", help="The arguments as a JSON object; - reads it from standard input."),
     ] = None,
-    app_path: Annotated[
-        str | None, typer.Option("--app", metavar="MODULE:APP", help="Check the arguments with this app's handler.")
-    ] = None,
+    app_path: AppOption = None,
     tenant: Annotated[str | None, typer.Option(help="Whose job it is.")] = None,
     priority: PriorityOption = None,
     pool: Annotated[str | None, typer.Option(help="The pool that runs it, instead of the type's own.")] = None,
-    run_in: Annotated[float | None, _span("Run it after this time, like 30s or 5m.")] = None,
-    run_at: Annotated[datetime | None, _instant("Run it at this time.")] = None,
-    not_after: Annotated[datetime | None, _instant("Do not start it after this time.")] = None,
+    run_in: Annotated[float | None, duration("Run it after this time, like 30s or 5m.")] = None,
+    run_at: Annotated[datetime | None, instant("Run it at this time.")] = None,
+    not_after: Annotated[datetime | None, instant("Do not start it after this time.")] = None,
     exact: Annotated[
         bool | None, typer.Option("--exact", help="Keep a time more than an hour ahead to the second.")
     ] = None,
     key: Annotated[str | None, typer.Option(help="An idempotency key: one job for many submissions.")] = None,
     scope: Annotated[Scope | None, typer.Option(help="For how long the key keeps its job.")] = None,
-    window: Annotated[float | None, _span("How long the scope window lasts.")] = None,
-    timeout: Annotated[float | None, _span("The longest that one attempt may take.")] = None,
+    window: Annotated[float | None, duration("How long the scope window lasts.")] = None,
+    timeout: Annotated[float | None, duration("The longest that one attempt may take.")] = None,
     attempts: Annotated[int | None, typer.Option(min=1, max=1000, help="How often it is tried.")] = None,
     retry: RetryOption = None,
     parent: Annotated[str | None, typer.Option(metavar="ID", help="The job that it belongs to.")] = None,
@@ -149,11 +99,6 @@ def enqueue(
         asyncio.run(enqueue_lines(settings, app, type_name, lines, options, attempts, as_json))
         return
     asyncio.run(_enqueue(settings, app, type_name, arguments, options, attempts, wait, as_json))
-
-
-def read_payload(given: str) -> dict[str, Any]:
-    """The arguments as JSON says them, from the command line or from standard input."""
-    return parse_payload(sys.stdin.buffer.read() if given == "-" else given)
 
 
 def _with_key(options: Options, key: str | None, scope: Scope | None, window: float | None) -> Options:
@@ -214,7 +159,7 @@ async def _follow(job: Job, wait: float | None, as_json: bool) -> None:
 
 def _print(job: Job, record: JobRecord, start: datetime | None, as_json: bool) -> None:
     if as_json:
-        show_json(_document(job, record, start))
+        show_document(_document(job, record, start))
         return
     show(record.id, state_cell(record.state), _note(job), wrap=False)
     if record.state is State.SCHEDULED and start is not None:
@@ -225,19 +170,16 @@ def _print(job: Job, record: JobRecord, start: datetime | None, as_json: bool) -
 
 def _note(job: Job) -> str:
     if job.deferred is not None:
-        return f"(put off for {words(job.deferred)}: the system is overloaded)"
+        return f"(put off for {humanize(job.deferred)}: the system is overloaded)"
     return "(was there before)" if job.duplicate else ""
 
 
 def _document(job: Job, record: JobRecord, start: datetime | None) -> dict[str, Any]:
-    return {
-        "id": record.id,
-        "type": record.type,
-        "tenant": record.tenant,
-        "state": record.state.value,
-        "duplicate": job.duplicate,
-        "deferred": job.deferred,
-        "estimated_start": json_moment(start),
-        "result": record.result,
-        "error": error_document(record.error),
-    }
+    """The job as it was submitted, and its end if it was waited for."""
+    from fairlead.documents.jobs import ErrorDocument, SubmittedDocument
+
+    submitted = SubmittedDocument.of(
+        record, duplicate=job.duplicate, shed=job.shed, deferred=job.deferred, estimated_start=start, gone=False
+    )
+    error = record.error and ErrorDocument.of(record.error).as_json()
+    return {**submitted.as_json(), "result": record.result, "error": error}

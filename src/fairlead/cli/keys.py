@@ -1,21 +1,17 @@
 """`fairlead keys`: make, list and revoke keys of the HTTP API."""
 
-import asyncio
-from collections.abc import Sequence
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
-from fairlead.cli.enqueue import parse_duration
-from fairlead.cli.filters import Actor, Reason, operator
-from fairlead.cli.loading import Database, Json, opened, settings_for
-from fairlead.cli.output import cell, json_moment, moment, plain, show, show_json, table
-from fairlead.config import Settings
+from fairlead.cli.loading import on_store
+from fairlead.cli.options import Actor, Database, Json, Reason, group, operator, parse_duration
+from fairlead.cli.output import cell, listing, plain, show, show_document
 from fairlead.core.protection.token_bucket import parse_rate
 from fairlead.core.web.api_keys import ApiKey, Grant
 from fairlead.errors import ConfigError
-from fairlead.operate.api_keys import CreatedKey, all_keys, create_key, revoke_key
-from fairlead.operate.audit import Operator
+from fairlead.operate.api_keys import all_keys, create_key, revoke_key
+from fairlead.records.store import Store
 
 
 def _rate(text: str) -> float:
@@ -25,11 +21,14 @@ def _rate(text: str) -> float:
         raise typer.BadParameter(str(error)) from None
 
 
+app = group("Make, list and revoke keys of the HTTP API.")
+
 Scopes = Annotated[
     list[Grant], typer.Option("--scope", help="What it may be used for; repeat it for more. admin includes all.")
 ]
 
 
+@app.command()
 def create(
     name: Annotated[str, typer.Argument(help="What the key is for, as lists and the audit show it.")],
     scope: Scopes,
@@ -52,25 +51,42 @@ def create(
 ) -> None:
     """Make a key and print it. It is shown this once."""
     who = operator(actor, reason)
-    made = asyncio.run(_create(settings_for(database), who, name, scope, tenant, expires_in, rate))
+    made = on_store(database, lambda store: create_key(store, who, name, scope, tenant, expires_in, rate))
     if as_json:
-        show_json({**key_document(made.key), "key": made.text})
+        from fairlead.documents.api_keys import CreatedKeyDocument
+
+        show_document(CreatedKeyDocument.of(made.key, key=made.text))
         return
     typer.echo(made.text)
     show(f"key {made.key.id} ({plain(made.key.name)}); keep it now, it cannot be shown again", error=True, wrap=False)
 
 
+@app.command("list")
 def list_all(database: Database = None, as_json: Json = False) -> None:
     """List keys, ended ones included."""
-    keys = asyncio.run(_list(settings_for(database)))
+    keys = on_store(database, _read)
     if as_json:
-        show_json({"keys": [key_document(key) for key in keys]})
-    elif keys:
-        _print(keys)
-    else:
-        show("no keys")
+        from fairlead.documents.api_keys import KeyDocument, KeyPage
+
+        show_document(KeyPage(keys=[KeyDocument.of(key) for key in keys], cursor=None))
+        return
+    listing(
+        keys,
+        {
+            "id": lambda key: key.id,
+            "name": lambda key: key.name,
+            "scopes": lambda key: ", ".join(sorted(key.grants)),
+            "tenant": lambda key: key.tenant,
+            "state": lambda key: cell(_state(key), "green" if key.live else "dim"),
+            "expires": lambda key: key.expires_at,
+            "last used": lambda key: key.last_used_at,
+        },
+        none="no keys",
+        cut=("name", "scopes", "tenant"),
+    )
 
 
+@app.command()
 def revoke(
     key_id: Annotated[str, typer.Argument(metavar="ID", help="The id of the key, as `fairlead keys list` shows it.")],
     actor: Actor = None,
@@ -79,64 +95,21 @@ def revoke(
     as_json: Json = False,
 ) -> None:
     """End a key; servers refuse it within a second."""
-    key = asyncio.run(_revoke(settings_for(database), key_id, operator(actor, reason)))
+    who = operator(actor, reason)
+    key = on_store(database, lambda store: revoke_key(store, key_id, who))
     if as_json:
-        show_json(key_document(key))
+        from fairlead.documents.api_keys import KeyDocument
+
+        show_document(KeyDocument.of(key))
     else:
         show(f"key {key.id} ({plain(key.name)}) is revoked", wrap=False)
 
 
-def key_document(key: ApiKey) -> dict[str, Any]:
-    """A key in JSON, without anything that opens a door."""
-    return {
-        "id": key.id,
-        "name": key.name,
-        "scopes": sorted(key.grants),
-        "tenant": key.tenant,
-        "live": key.live,
-        "created_at": json_moment(key.created_at),
-        "expires_at": json_moment(key.expires_at),
-        "revoked_at": json_moment(key.revoked_at),
-        "last_used_at": json_moment(key.last_used_at),
-        "rate": key.rate,
-    }
-
-
-async def _create(
-    settings: Settings,
-    who: Operator,
-    name: str,
-    grants: Sequence[Grant],
-    tenant: str | None,
-    expires_in: float | None,
-    rate: float | None,
-) -> CreatedKey:
-    async with opened(settings) as client:
-        return await create_key(client.store, who, name, grants, tenant, expires_in, rate)
-
-
-async def _list(settings: Settings) -> list[ApiKey]:
-    async with opened(settings) as client:
-        return [key async for key in all_keys(client.store)]
-
-
-async def _revoke(settings: Settings, key_id: str, who: Operator) -> ApiKey:
-    async with opened(settings) as client:
-        return await revoke_key(client.store, key_id, who)
+async def _read(store: Store) -> list[ApiKey]:
+    return [key async for key in all_keys(store)]
 
 
 def _state(key: ApiKey) -> str:
     if key.revoked_at:
         return "revoked"
     return "live" if key.live else "expired"
-
-
-def _print(keys: Sequence[ApiKey]) -> None:
-    listing = table(id=True, name=False, scopes=False, tenant=False, state=True, expires=True, last_used=True)
-    for key in keys:
-        listing.add_row(
-            cell(key.id), cell(key.name), cell(", ".join(sorted(key.grants))), cell(key.tenant),
-            cell(_state(key), "green" if key.live else "dim"), cell(moment(key.expires_at)),
-            cell(moment(key.last_used_at)),
-        )  # fmt: skip
-    show(listing)

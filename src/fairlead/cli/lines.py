@@ -8,7 +8,8 @@ from typing import Any
 
 from fairlead.app import App
 from fairlead.cli.loading import opened
-from fairlead.cli.output import show, show_json
+from fairlead.cli.options import parse_payload
+from fairlead.cli.output import show, show_document
 from fairlead.client.client import Client
 from fairlead.client.job import Job, jobs_in_hand
 from fairlead.config import Settings
@@ -89,21 +90,10 @@ async def _submit_declared(
 def _print(jobs: Sequence[Job], as_json: bool) -> None:
     shed = sum(job.shed for job in jobs)
     if as_json:
-        show_json({"jobs": [job.id for job in jobs if not job.shed], "shed": shed})
+        show_document({"jobs": [job.id for job in jobs if not job.shed], "shed": shed})
         return
     for job in jobs:
         show(job.id, "shed" if job.shed else "", wrap=False)
-
-
-def parse_payload(given: str | bytes) -> dict[str, Any]:
-    """The arguments as JSON says them."""
-    try:
-        value = json.loads(given)
-    except (ValueError, RecursionError) as error:
-        raise PayloadError(f'the payload is not JSON ({error}); write it like \'{{"name": "Ann"}}\'') from None
-    if not isinstance(value, dict):
-        raise PayloadError("the payload must be a JSON object: the handler's arguments by name")
-    return value
 
 
 def with_attempts(options: Options, spec: HandlerSpec, attempts: int | None) -> Options:

@@ -1,31 +1,40 @@
-"""What commands work with: an app from a module, settings, and a client on an open store."""
+"""What commands work with: an app from a module, settings, and a client or store on an open database."""
 
+import asyncio
 import importlib
 import os
 import sys
 import traceback
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from types import ModuleType
-from typing import Annotated
+from typing import TYPE_CHECKING, TypeVar
 
-import typer
-
-from fairlead.app import App
-from fairlead.client.client import Client
 from fairlead.config import Settings, load_settings
 from fairlead.errors import ConfigError
-from fairlead.wiring import is_in_memory, make_store
 
-Database = Annotated[
-    str | None,
-    typer.Option(metavar="URL", help="The database; else FAIRLEAD_DATABASE_URL or fairlead.toml names it."),
-]
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON document instead of text.")]
+if TYPE_CHECKING:
+    from fairlead.app import App
+    from fairlead.client.client import Client
+    from fairlead.records.store import Store
+
+Result = TypeVar("Result")
 
 
-def load_app(path: str) -> App:
-    """The App at `module:attribute`, looked for in the current folder first; ConfigError says what is missing."""
+def load_app(path: str, include: Sequence[str] = ()) -> "App":
+    """The App at `module:attribute`, with the modules of its handlers that it or `include` names imported too.
+
+    Modules are looked for in the current folder first; ConfigError says what is missing.
+    """
+    found = _find_app(path)
+    for module_name in (*found.include, *include):
+        _import(module_name)
+    return found
+
+
+def _find_app(path: str) -> "App":
+    from fairlead.app import App
+
     module_name, colon, attribute = path.partition(":")
     if not colon or not module_name or not attribute:
         raise ConfigError(f"{path!r} does not name an app; write it like shop.jobs:app")
@@ -39,7 +48,7 @@ def load_app(path: str) -> App:
     return found
 
 
-def settings_for(database: str | None, app: App | None = None) -> Settings:
+def settings_for(database: str | None, app: "App | None" = None) -> Settings:
     """The settings in force: the app's own if there is one, with the database that the command line names."""
     if app is None:
         return load_settings(database_url=database)
@@ -47,8 +56,11 @@ def settings_for(database: str | None, app: App | None = None) -> Settings:
 
 
 @asynccontextmanager
-async def opened(settings: Settings) -> AsyncIterator[Client]:
+async def opened(settings: Settings) -> AsyncIterator["Client"]:
     """A client on an open store."""
+    from fairlead.client.client import Client
+    from fairlead.wiring import is_in_memory, make_store
+
     if is_in_memory(settings.database_url):
         raise ConfigError("a database in memory lives and dies with one process; use sqlite:///jobs.db")
     store = make_store(settings.database_url, listen_url=settings.listen_url)
@@ -59,6 +71,22 @@ async def opened(settings: Settings) -> AsyncIterator[Client]:
     finally:
         await client.close()
         await store.close()
+
+
+def on_client(database: str | None, act: Callable[["Client"], Awaitable[Result]], app: "App | None" = None) -> Result:
+    """Run something with a client on the database that the command line, the app or the settings name."""
+    settings = settings_for(database, app)
+
+    async def run() -> Result:
+        async with opened(settings) as client:
+            return await act(client)
+
+    return asyncio.run(run())
+
+
+def on_store(database: str | None, act: Callable[["Store"], Awaitable[Result]]) -> Result:
+    """Run something with the store that the command line or the settings name."""
+    return on_client(database, lambda client: act(client.store))
 
 
 def _import(module_name: str) -> ModuleType:
@@ -85,5 +113,7 @@ def _last_line(error: BaseException) -> str:
 
 
 def _apps_in(module_name: str) -> str:
+    from fairlead.app import App
+
     names = [name for name, value in vars(sys.modules[module_name]).items() if isinstance(value, App)]
     return f"its apps are: {', '.join(sorted(names)) or 'none'}"

@@ -1,23 +1,20 @@
-"""What commands print: text that is safe on a terminal, JSON with stable keys, and errors with their exit codes."""
+"""What commands print: tables and text that are safe on a terminal, JSON documents, and errors with exit codes."""
 
 import json
 import os
 import re
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import datetime
-from typing import Any, TextIO
+from typing import TYPE_CHECKING, Any, TextIO, TypeVar
 
 import typer
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 from rich.text import Text
 
-from fairlead.core.insight.timeline import Moment
-from fairlead.core.jobs.model import AttemptRecord, ErrorInfo, JobRecord
-from fairlead.core.jobs.progress import Progress as JobProgress
+from fairlead.core.jobs.model import ErrorInfo
 from fairlead.core.jobs.states import State
 from fairlead.errors import (
     CallbackNotFound,
@@ -31,6 +28,12 @@ from fairlead.errors import (
     UnknownType,
     WorkerNotFound,
 )
+
+if TYPE_CHECKING:
+    from fairlead.documents.base import Document
+
+Item = TypeVar("Item")
+Columns = Mapping[str, Callable[[Item], object]]
 
 USAGE_CODE = "USAGE"
 USAGE_EXIT = 2
@@ -46,10 +49,6 @@ EXIT_CODES: tuple[tuple[type[FairleadError], int], ...] = (
     (StoreUnavailable, 4),
     (SchemaMismatch, 5),
     (FairleadError, 1),
-)
-EXIT_CODES_HELP = (
-    "Exit codes: 0 done; 1 refused or failed; 2 wrong usage; 3 no such job, job type, schedule, callback, key, worker "
-    "or setting; 4 the database cannot be reached; 5 the database has another schema; 130 stopped with Ctrl-C."
 )
 
 # Wide enough that no line is cut when the output goes to a file or another program.
@@ -117,106 +116,49 @@ def is_narrow() -> bool:
     return _console(sys.stdout).width < NARROW
 
 
-def show_json(document: Mapping[str, Any]) -> None:
+def listing(items: Iterable[Item], columns: Columns[Item], none: str, cut: Container[str] = ()) -> None:
+    """Print items as a table, or a sentence where there are none; the columns in `cut` give way on a narrow terminal.
+
+    A column is what it says of an item: a text from outside, a Text with a colour, a number, an instant or None.
+    """
+    rows = [[_cell(column(item)) for column in columns.values()] for item in items]
+    if not rows:
+        show(none)
+        return
+    made = table(**{name: name not in cut for name in columns})
+    for row in rows:
+        made.add_row(*row)
+    show(made)
+
+
+def _cell(value: object) -> Text:
+    if isinstance(value, Text):
+        return value
+    return cell(moment(value) if isinstance(value, datetime) else value)
+
+
+def more(cursor: object) -> None:
+    """Say how a listing goes on, if it does."""
+    if cursor is not None:
+        show(Text(f"more: repeat the command with --cursor {cursor}", "dim"), wrap=False)
+
+
+def show_document(document: "Document | Mapping[str, Any]") -> None:
     """Print the one JSON document of a command."""
-    typer.echo(json.dumps(document, indent=2))
+    plain_document = document if isinstance(document, Mapping) else document.as_json()
+    typer.echo(json.dumps(plain_document, indent=2))
 
 
-def json_moment(instant: datetime | None) -> str | None:
-    """An instant in JSON: ISO 8601."""
-    return None if instant is None else instant.isoformat()
-
-
-def json_value(text: str | None) -> Any:
-    """A stored JSON text as a value; text that is not JSON stays text."""
-    try:
-        return None if text is None else json.loads(text)
-    except (ValueError, RecursionError):
-        return text
-
-
-def job_document(job: JobRecord) -> dict[str, Any]:
-    """A job in JSON."""
-    return {
-        "id": job.id,
-        "type": job.type,
-        "tenant": job.tenant,
-        "pool": job.pool,
-        "priority": job.priority.word,
-        "version": job.version,
-        "state": job.state.value,
-        "attempt": job.attempt,
-        "crashes": job.crashes,
-        "fence": job.fence,
-        "created_at": json_moment(job.created_at),
-        "run_at": json_moment(job.run_at),
-        "not_after": json_moment(job.not_after),
-        "started_at": json_moment(job.started_at),
-        "finished_at": json_moment(job.finished_at),
-        "worker": job.worker,
-        "key": job.key,
-        "parent": job.parent,
-        "options": json_value(job.options),
-        "payload": json_value(job.payload),
-        "result": json_value(job.result),
-        "error": error_document(job.error),
-        "replays": job.replays,
-        "progress": progress_document(job.progress),
-    }
-
-
-def attempt_document(attempt: AttemptRecord) -> dict[str, Any]:
-    """A failed run in JSON."""
-    return {
-        "attempt": attempt.attempt,
-        "fence": attempt.fence,
-        "worker": attempt.worker,
-        "started_at": json_moment(attempt.started_at),
-        "ended_at": json_moment(attempt.ended_at),
-        "ending": attempt.ending.value,
-        "error": attempt.error and {**error_document(attempt.error), "traceback": attempt.error.traceback},
-    }
-
-
-def moment_document(step: Moment) -> dict[str, Any]:
-    """A moment of a job's life in JSON."""
-    return {
-        "at": json_moment(step.at),
-        "what": step.what,
-        "state": step.state and step.state.value,
-        "attempt": step.attempt,
-        "worker": step.worker,
-        "took": step.took,
-        "by": step.by,
-        "note": step.note,
-        "error": error_document(step.error),
-    }
-
-
-def progress_document(found: JobProgress | None) -> Any:
-    """How far a run has come, in JSON."""
-    return found and {
-        "fraction": round(found.fraction, 6),
-        "done": found.done,
-        "total": found.total,
-        "message": found.message,
-        "at": json_moment(found.at),
-    }
-
-
-def error_document(error: ErrorInfo | None) -> Any:
-    """An error in JSON."""
-    return error and {
-        "type": error.type,
-        "message": error.message,
-        "failure": error.failure and error.failure.value,
-        "fingerprint": error.fingerprint,
-    }
+def short(error: ErrorInfo | None) -> str | None:
+    """An error in one line."""
+    return None if error is None else f"{error.type}: {error.message}"
 
 
 @contextmanager
 def progress(what: str, total: int | None, quiet: bool) -> Iterator[Callable[[int], None]]:
     """A bar on standard error, where a person looks at it; call what it gives with each step's size."""
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
     console = _console(sys.stderr)
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     bar = Progress(*columns, console=console, transient=True, disable=quiet or not console.is_terminal)

@@ -1,25 +1,31 @@
 """Starting things: a whole system with `up`, workers with `worker`, the services alone with `scheduler`."""
 
 import asyncio
+import contextlib
 import os
 import signal
 import sys
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable, Sequence
+from dataclasses import dataclass
 from typing import Annotated
 
 import typer
-from rich.console import Console
-from rich.markup import escape
 
 from fairlead.app import App
 from fairlead.cli.loading import load_app
 from fairlead.cli.serve import AppPath, Served, served_beside
+from fairlead.core.durations import humanize
+from fairlead.core.jobs.job_records import JobFilter
+from fairlead.core.jobs.states import State
 from fairlead.core.names import check_name
-from fairlead.errors import ConfigError
+from fairlead.core.web.callbacks import TYPE as DELIVERY
+from fairlead.errors import ConfigError, StoreError
 from fairlead.handlers.options import Options
+from fairlead.records.store import Store
 from fairlead.scheduler.host import hosted_services
-from fairlead.telemetry.log import EventLog, configure_logging
-from fairlead.wiring import is_in_memory, make_lease_book, make_store, migrate, shown
+from fairlead.telemetry.log import EventLog, LogOutput, Tracebacks, configure_logging
+from fairlead.version import __version__
+from fairlead.wiring import database_file, is_in_memory, make_lease_book, make_store, migrate, shown
 from fairlead.worker.probe import parse_place, probed
 from fairlead.worker.supervisor import Supervisor
 
@@ -30,123 +36,177 @@ Reserve = Annotated[
     list[str] | None,
     typer.Option(metavar="TENANT", help="Serve this tenant only, with slots nobody else can take; may be repeated."),
 ]
+Include = Annotated[
+    list[str] | None,
+    typer.Option(metavar="MODULE", help="Import this module with handlers too; repeat it for more."),
+]
 LogJobs = Annotated[bool, typer.Option("--log-jobs", help="Write a log line for every job that ends.")]
-
+LogFormat = Annotated[str, typer.Option(help="auto (text on a terminal, else JSON), text or json.")]
+Traceback = Annotated[
+    Tracebacks,
+    typer.Option("--tracebacks", help="Tracebacks in the log: of the last attempt, of each, none."),
+]
 Health = Annotated[
     str | None,
     typer.Option(metavar="[HOST:]PORT", help="Answer /healthz and /readyz there, for Kubernetes and the like."),
+]
+Start = Annotated[list[str] | None, typer.Option(help="A job type to enqueue once at the start, without arguments.")]
+UpPort = Annotated[
+    int | None, typer.Option(min=0, max=65535, help="The port of the HTTP API on this machine, 8377 if it is free.")
 ]
 
 Place = tuple[str, int] | None
 
 DEFAULT_POOLS = ("short", "medium", "long")
+FORMATS = {"auto": None, "json": True, "text": False}
+LOOK_EVERY = 1.0
+TELL_EVERY = 5.0
+MOST_TOLD = 5
+MOST_LISTED = 500
+
+app = typer.Typer()
 
 
+@dataclass(frozen=True, slots=True)
+class Workers:
+    """What the worker processes of a command are."""
+
+    path: str
+    pools: tuple[str, ...]
+    concurrency: int
+    processes: int
+    reserve: tuple[str, ...] = ()
+    include: tuple[str, ...] = ()
+    log_jobs: bool = False
+    log_format: str = "auto"
+    tracebacks: Tracebacks = Tracebacks.LAST
+
+    def command(self) -> list[str]:
+        """How the supervisor starts a worker process."""
+        command = [sys.executable, "-m", "fairlead.cli.child", self.path, str(self.concurrency), ",".join(self.pools)]
+        command += [f"--reserve={check_name('tenant', tenant)}" for tenant in self.reserve]
+        command += [f"--include={module}" for module in self.include]
+        command += [f"--tracebacks={self.tracebacks.value}", f"--log-format={self.log_format}"]
+        return [*command, "--log-jobs"] if self.log_jobs else command
+
+
+@app.command()
 def worker(
-    path: AppPath,
-    pool: Pools = None,
-    concurrency: Concurrency = 50,
-    processes: Processes = 1,
-    reserve: Reserve = None,
-    log_jobs: LogJobs = False,
-    health: Health = None,
-) -> None:
+    path: AppPath, pool: Pools = None, concurrency: Concurrency = 50, processes: Processes = 1,
+    reserve: Reserve = None, include: Include = None, log_jobs: LogJobs = False,
+    tracebacks: Traceback = Tracebacks.LAST, log_format: LogFormat = "auto", health: Health = None,
+) -> None:  # fmt: skip
     """Run workers for an app, and the services if no other process leads them."""
     place = None if health is None else parse_place(health)
-    app = load_app(path)
-    configure_logging()
-    app.on_event(EventLog(), jobs=log_jobs)
-    command = child_command(path, tuple(pool or DEFAULT_POOLS), concurrency, log_jobs, tuple(reserve or ()))
-    raise typer.Exit(asyncio.run(_supervise(app, command, processes, place)))
+    loaded, output = _prepared(path, include, log_format)
+    workers = Workers(
+        path, tuple(pool or DEFAULT_POOLS), concurrency, processes, tuple(reserve or ()), tuple(include or ()),
+        log_jobs, log_format, tracebacks,
+    )  # fmt: skip
+    raise typer.Exit(asyncio.run(_supervise(loaded, output, workers, place)))
 
 
+@app.command()
 def up(
-    path: AppPath,
-    pool: Pools = None,
-    concurrency: Concurrency = 50,
-    processes: Processes = 1,
-    start: Annotated[
-        list[str] | None, typer.Option(help="A job type to enqueue once at the start, without arguments.")
-    ] = None,
-    port: Annotated[
-        int | None, typer.Option(min=0, max=65535, help="The port of the HTTP API on this machine, 8377 if it is free.")
-    ] = None,
-) -> None:
+    path: AppPath, pool: Pools = None, concurrency: Concurrency = 50, processes: Processes = 1,
+    include: Include = None, start: Start = None, tracebacks: Traceback = Tracebacks.LAST,
+    log_format: LogFormat = "auto", port: UpPort = None,
+) -> None:  # fmt: skip
     """Run everything for an app: services, workers and the HTTP API on this machine; a SQLite file is set up too."""
-    app = load_app(path)
-    configure_logging()
-    app.on_event(EventLog())
-    command = child_command(path, tuple(pool or DEFAULT_POOLS), concurrency, log_jobs=True)
-    raise typer.Exit(asyncio.run(_up(app, path, command, processes, start or [], port)))
+    loaded, output = _prepared(path, include, log_format)
+    workers = Workers(
+        path, tuple(pool or DEFAULT_POOLS), concurrency, processes, include=tuple(include or ()), log_jobs=True,
+        log_format=log_format, tracebacks=tracebacks,
+    )  # fmt: skip
+    raise typer.Exit(asyncio.run(_up(loaded, output, workers, start or [], port)))
 
 
-def scheduler(path: AppPath, health: Health = None) -> None:
+@app.command()
+def scheduler(path: AppPath, include: Include = None, log_format: LogFormat = "auto", health: Health = None) -> None:
     """Run the services alone: promotion, expiry, recurring jobs, recovery, pruning."""
     place = None if health is None else parse_place(health)
-    app = load_app(path)
-    configure_logging()
-    app.on_event(EventLog(), jobs=False)
-    asyncio.run(_run_services(app, place))
+    loaded, output = _prepared(path, include, log_format)
+    raise typer.Exit(asyncio.run(_run_services(loaded, output, place)))
 
 
-def child_command(
-    path: str, pools: tuple[str, ...], concurrency: int, log_jobs: bool, reserve: tuple[str, ...] = ()
-) -> list[str]:
-    """How the supervisor starts a worker process."""
-    command = [sys.executable, "-m", "fairlead.cli.child", path, str(concurrency), ",".join(pools)]
-    command += [f"--reserve={check_name('tenant', tenant)}" for tenant in reserve]
-    return [*command, "--log-jobs"] if log_jobs else command
+def _prepared(path: str, include: Sequence[str] | None, log_format: str) -> tuple[App, LogOutput]:
+    if log_format not in FORMATS:
+        raise typer.BadParameter(f"--log-format must be one of {', '.join(FORMATS)}, not {log_format!r}")
+    output = configure_logging(FORMATS[log_format])
+    loaded = load_app(path, include or ())
+    loaded.on_event(EventLog(output), jobs=False)
+    return loaded, output
 
 
-async def _up(app: App, path: str, command: list[str], processes: int, start: list[str], port: int | None) -> int:
-    url = app.settings.database_url
+async def _up(loaded: App, output: LogOutput, workers: Workers, start: list[str], port: int | None) -> int:
+    url = loaded.settings.database_url
     _refuse_memory(url)
     if url.startswith("sqlite"):
         await migrate(url)
     try:
-        client = await app.client()
+        client = await loaded.client()
         for name in start:
-            await client.enqueue(app.registry[name], [{}], Options())
+            await client.enqueue(loaded.registry[name], [{}], Options())
     finally:
-        await app.close()
-    async with served_beside(app, port) as served:
-        _say_hello(url, path, app, processes, served)
-        return await _supervise(app, command, processes, None, served)
+        await loaded.close()
+    async with served_beside(loaded, port) as served:
+        return await _supervise(loaded, output, workers, None, served)
 
 
 async def _supervise(
-    app: App, command: list[str], processes: int, place: Place = None, served: Served | None = None
+    loaded: App, output: LogOutput, workers: Workers, place: Place = None, served: Served | None = None
 ) -> int:
     """Run the services here, where no handler can get in their way, and workers in processes of their own."""
-    url, settings = app.settings.database_url, app.settings
+    url, settings = loaded.settings.database_url, loaded.settings
     _refuse_memory(url)
+    _say_hello(loaded, output, workers, served)
     store = make_store(url, listen_url=settings.listen_url)
     await store.open()
-    supervisor = Supervisor(command, processes, make_lease_book(url), settings.heartbeat, app.telemetry)
+    supervisor = Supervisor(
+        workers.command(), workers.processes, make_lease_book(url), settings.heartbeat, loaded.telemetry
+    )
     if served is not None:
         served.why_not_ready = supervisor.why_not_ready
-    _on_signals(supervisor.stop)
+    stopping = asyncio.Event()
+
+    def stop() -> None:
+        stopping.set()
+        supervisor.stop()
+
+    _on_signals(stop)
+    tasks = [
+        _tell_missing_types(store, loaded, output, workers),
+        _tell_drain(store, supervisor, stopping, settings.drain, output),
+    ]
+    if served is not None:
+        tasks.append(_tell_link(supervisor, served, output))
     try:
         async with (
+            _beside(tasks),
+            _bound_to_file(url, output, stop) as replaced,
             probed(place, supervisor.why_not_ready),
-            hosted_services(store, settings, app.telemetry, app.registry),
+            hosted_services(store, settings, loaded.telemetry, loaded.registry),
         ):
-            return await supervisor.run()
+            code = await supervisor.run()
+        return code or (1 if replaced.is_set() else 0)
     finally:
         await store.close()
 
 
-async def _run_services(app: App, place: Place) -> None:
-    store = make_store(app.settings.database_url, listen_url=app.settings.listen_url)
+async def _run_services(loaded: App, output: LogOutput, place: Place) -> int:
+    url = loaded.settings.database_url
+    store = make_store(url, listen_url=loaded.settings.listen_url)
     await store.open()
     stopped = asyncio.Event()
     _on_signals(stopped.set)
     try:
         async with (
+            _bound_to_file(url, output, stopped.set) as replaced,
             probed(place, lambda: "stopping" if stopped.is_set() else None),
-            hosted_services(store, app.settings, app.telemetry, app.registry),
+            hosted_services(store, loaded.settings, loaded.telemetry, loaded.registry),
         ):
             await stopped.wait()
+        return 1 if replaced.is_set() else 0
     finally:
         await store.close()
 
@@ -162,19 +222,131 @@ def _refuse_memory(url: str) -> None:
         raise ConfigError("a database in memory cannot be shared with worker processes; use sqlite:///jobs.db")
 
 
-def _say_hello(url: str, path: str, app: App, processes: int, served: Served | None) -> None:
-    console = Console(stderr=True, soft_wrap=True, highlight=False)
-    console.print(f"[bold]Fairlead[/bold] runs [cyan]{escape(path)}[/cyan] on [cyan]{escape(shown(url))}[/cyan]")
-    console.print(escape(f"  job types: {', '.join(sorted(app.registry)) or 'none'}; processes: {processes}"))
-    tool = os.path.relpath(sys.argv[0]) if os.path.isabs(sys.argv[0]) else sys.argv[0]
-    console.print("  in another terminal:")
-    for command in ("jobs list", "workers", "doctor"):
-        console.print(escape(f"    {tool} {command} --database {shown(url)}"))
-    if served:
-        address, key = served.address, served.key
-        console.print(escape(f"  dashboard: {address}/dashboard/#key={key}"))
-        console.print(escape(f"  HTTP API: {address}/v1, with the same key, which ends with this process:"))
-        console.print(escape(f"    curl -H 'Authorization: Bearer {key}' {address}/v1/jobs"))
+@contextlib.asynccontextmanager
+async def _beside(work: Sequence[object]) -> AsyncIterator[None]:
+    """Run coroutines until the block ends."""
+    tasks = [asyncio.ensure_future(item) for item in work]  # type: ignore[call-overload]
+    try:
+        yield
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+
+@contextlib.asynccontextmanager
+async def _bound_to_file(url: str, output: LogOutput, stop: Callable[[], None]) -> AsyncIterator[asyncio.Event]:
+    """Stop when a SQLite file is moved, deleted or replaced, so that a service manager can start the process again."""
+    path, replaced = database_file(url), asyncio.Event()
+
+    async def watch(path: str) -> None:
+        before = _identity(path)
+        while _identity(path) == before:  # noqa: ASYNC110 a file tells nobody that it was replaced
+            await asyncio.sleep(LOOK_EVERY)
+        replaced.set()
+        output.write(
+            "error", "database_replaced", {"path": path},
+            f"{path} was moved, deleted or replaced while it was open; this process ends, start it again",
+        )  # fmt: skip
+        stop()
+        stop()  # nothing that runs could be settled: do not wait for it
+
+    async with _beside([] if path is None else [watch(path)]):
+        yield replaced
+
+
+def _identity(path: str) -> tuple[int, int] | None:
+    try:
+        found = os.stat(path)
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
+
+
+def _say_hello(loaded: App, output: LogOutput, workers: Workers, served: Served | None) -> None:
+    """Log what starts; to a person with the link last."""
+    types, where = sorted(loaded.registry), shown(loaded.settings.database_url)
+    values = {
+        "version": __version__, "app": workers.path, "database": where, "types": types, "pools": list(workers.pools),
+        "slots": workers.concurrency, "processes": workers.processes, "reserve": list(workers.reserve) or None,
+    }  # fmt: skip
+    if output.as_json:
+        output.write("info", "starting", values)
     else:
-        console.print(escape("  no HTTP API: pip install 'fairlead[server]' adds it"))
-    console.print("  stop with Ctrl-C: running jobs finish first; a second Ctrl-C stops at once\n")
+        for line in _banner(workers, types, where, served):
+            typer.echo(line, err=True)
+    if not types:
+        output.write(
+            "error", "no_types", {"app": workers.path},
+            f"{workers.path} declares no job types, so its workers run nothing: import the modules of its handlers "
+            "with App(include=[...]) or --include MODULE",
+        )  # fmt: skip
+
+
+def _banner(workers: Workers, types: Sequence[str], where: str, served: Served | None) -> list[str]:
+    slots = f"{workers.concurrency} slots" + (f" in each of {workers.processes} processes" * (workers.processes > 1))
+    near = os.path.relpath(sys.argv[0])
+    tool = "fairlead" if near.startswith("..") else near
+    lines = [
+        f"Fairlead {__version__}: {workers.path} on {where}",
+        f"  types   {', '.join(types) or 'none'}",
+        f"  pools   {', '.join(workers.pools)}; {slots}",
+        f"  look    {tool} status --database {where}; and: jobs list, jobs groups, settings list",
+        "  stop    Ctrl-C lets running jobs finish; a second Ctrl-C stops at once",
+    ]
+    return lines if served is None else [*lines, *_link(served)]
+
+
+def _link(served: Served) -> list[str]:
+    return [
+        f"  API     {served.address}/v1, with the key {served.key} while this process runs",
+        f"  page    {served.address}/dashboard/#key={served.key}",
+    ]
+
+
+async def _tell_link(supervisor: Supervisor, served: Served, output: LogOutput) -> None:
+    """Log the link again when work begins, since the lines of the start have moved it away."""
+    while supervisor.why_not_ready() is not None:  # noqa: ASYNC110 it is looked at by probes too
+        await asyncio.sleep(LOOK_EVERY / 10)
+    await asyncio.sleep(LOOK_EVERY)
+    link = f"{served.address}/dashboard/#key={served.key}"
+    values = {"api": f"{served.address}/v1", "key": served.key, "dashboard": link}
+    output.write("info", "serving", values, f"all runs; the dashboard: {link}")
+
+
+async def _tell_missing_types(store: Store, loaded: App, output: LogOutput, workers: Workers) -> None:
+    """Warn of types whose jobs wait in the pools of these workers, though the app does not declare them."""
+    try:
+        waiting = {item.lane.type for item in await store.reader.active_lanes() if item.lane.pool in workers.pools}
+    except StoreError:
+        return
+    missing = sorted(waiting - set(loaded.registry) - {DELIVERY})
+    if missing:
+        named = ", ".join(missing[:MOST_TOLD]) + (", …" if len(missing) > MOST_TOLD else "")
+        output.write(
+            "warning", "types_not_declared", {"types": missing},
+            f"jobs wait that {workers.path} does not declare: {named}; if no other app runs them, import their modules "
+            "with App(include=[...]) or --include MODULE",
+        )  # fmt: skip
+
+
+async def _tell_drain(
+    store: Store, supervisor: Supervisor, stopping: asyncio.Event, drain: float, output: LogOutput
+) -> None:
+    """After the first signal, log every few seconds which jobs are waited for."""
+    await stopping.wait()
+    while True:
+        try:
+            running = (await store.reader.list_jobs(JobFilter((State.RUNNING,)), MOST_LISTED)).jobs
+        except StoreError:
+            return
+        ids = supervisor.worker_ids()
+        jobs = [job for job in running if job.worker in ids]
+        if jobs:
+            named = ", ".join(f"{job.type} {job.id}" for job in jobs[:MOST_TOLD])
+            more = f" and {len(jobs) - MOST_TOLD} more" if len(jobs) > MOST_TOLD else ""
+            output.write(
+                "info", "draining", {"jobs": [job.id for job in jobs], "at_most": drain},
+                f"stopping: waits for {named}{more}, at most {humanize(drain)}; Ctrl-C stops at once",
+            )  # fmt: skip
+        await asyncio.sleep(TELL_EVERY)

@@ -1,43 +1,62 @@
-"""`fairlead schedules`: list, show, add, change, pause, resume, run and remove recurring schedules."""
+"""`fairlead schedules`: recurring schedules; `fairlead pause schedule` and `resume schedule` stop and start them."""
 
-import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Annotated, Any, TypeVar, cast
+from zoneinfo import ZoneInfo
 
 import typer
+from rich.text import Text
 
-from fairlead.cli import schedules_output as printing
-from fairlead.cli.enqueue import CallbackOption, PriorityOption, RetryOption, parse_duration, read_payload
-from fairlead.cli.filters import Actor
-from fairlead.cli.loading import Database, Json, load_app, opened, settings_for
+from fairlead.cli.loading import load_app, on_client, settings_for
+from fairlead.cli.options import (
+    Actor,
+    AppOption,
+    CallbackOption,
+    Database,
+    Json,
+    PageSize,
+    PriorityOption,
+    RetryOption,
+    duration,
+    group,
+    read_payload,
+)
+from fairlead.cli.output import block, cell, listing, moment, plain, show, show_document, state_cell
 from fairlead.client.client import Client
 from fairlead.client.schedules import Schedules
 from fairlead.config import Settings
-from fairlead.core.schedule.schedules import CatchUp, Overlap
+from fairlead.core.durations import humanize
+from fairlead.core.schedule.schedules import CatchUp, FireOutcome, Overlap, PastFire, ScheduleRecord, ScheduleState
+from fairlead.errors import ScheduleNotFound
 from fairlead.handlers.recurring import Terms
 from fairlead.handlers.spec import Registry
 
 Result = TypeVar("Result")
+COLOURS = {ScheduleState.ACTIVE: "green", ScheduleState.PAUSED: "yellow", ScheduleState.RETIRED: "dim"}
+OUTCOMES = {FireOutcome.FIRED: "green", FireOutcome.SKIPPED: "yellow", FireOutcome.MISSED: "bold red"}
+
+app = group("Look at recurring schedules, set and remove them.")
 
 Name = Annotated[str, typer.Argument(metavar="NAME", help="The name of the schedule.")]
+When = Annotated[
+    str | None,
+    typer.Option("--when", metavar="WHEN", help="'0 9 * * 1-5', with seconds '0 0 9 * * 1-5', @daily, 'every 30s'."),
+]
+TypeName = Annotated[str | None, typer.Option("--type", metavar="TYPE", help="The job type of a new schedule.")]
+Payload = Annotated[str | None, typer.Option(metavar="JSON", help="The arguments as a JSON object; - reads them.")]
 Zone = Annotated[str | None, typer.Option("--tz", metavar="ZONE", help="Its time zone, like Europe/Berlin; else UTC.")]
 Tenant = Annotated[str | None, typer.Option(help="Whose jobs it makes.")]
 Pool = Annotated[str | None, typer.Option(help="The pool that runs them, instead of the type's own.")]
 Overlaps = Annotated[Overlap | None, typer.Option(help="What a fire does while an earlier job has not ended.")]
 CatchUps = Annotated[CatchUp | None, typer.Option(help="What becomes of fires that nobody made in time.")]
+Window = Annotated[float | None, duration("How old a fire may be that is caught up; else 1d.")]
+StartWithin = Annotated[float | None, duration("How late a job may start before it expires.")]
+Timeout = Annotated[float | None, duration("The longest that one attempt may take.")]
 Why = Annotated[str | None, typer.Option("--reason", metavar="WHY", help="Why, for the audit.")]
-AppPath = Annotated[
-    str | None, typer.Option("--app", metavar="MODULE:APP", help="Check the arguments with this app's handler.")
-]
-
-
-def _span(help_text: str) -> Any:
-    return typer.Option(parser=parse_duration, metavar="DURATION", help=help_text)
-
-
-Window = Annotated[float | None, _span("How old a fire may be that is caught up; else 1d.")]
-StartWithin = Annotated[float | None, _span("How late a job may start before it expires.")]
-Timeout = Annotated[float | None, _span("The longest that one attempt may take.")]
+After = Annotated[str | None, typer.Option("--cursor", metavar="NAME", help="Only names after this one.")]
+OfTenant = Annotated[str | None, typer.Option("--tenant", help="Only those whose jobs are this tenant's.")]
+Upcoming = Annotated[int, typer.Option(min=0, max=1000, help="How many next fires.")]
+Past = Annotated[int, typer.Option(min=0, max=100, help="How many of its last fires.")]
 
 
 class CommandOwner:
@@ -53,137 +72,193 @@ class CommandOwner:
         return self._client
 
 
+@app.command("list")
 def list_schedules(
-    limit: Annotated[int, typer.Option(min=1, max=1000, help="How many schedules a page has.")] = 100,
-    after: Annotated[str | None, typer.Option(metavar="NAME", help="Only names after this one.")] = None,
-    tenant: Annotated[str | None, typer.Option(help="Only those whose jobs are this tenant's.")] = None,
-    database: Database = None, as_json: Json = False,
+    limit: PageSize = 100, cursor: After = None, tenant: OfTenant = None, database: Database = None,
+    as_json: Json = False,
 ) -> None:  # fmt: skip
     """List schedules by name, with the next fire and what became of the last."""
-    printing.listing(_run(database, lambda schedules: schedules.list(limit, after, tenant)), as_json)
+    found = _run(database, lambda schedules: schedules.list(limit, cursor, tenant))
+    if as_json:
+        from fairlead.documents.schedules import SchedulePage
+
+        following = found[-1].name if len(found) == limit else None
+        show_document(SchedulePage(schedules=[_document(record) for record in found], cursor=following))
+        return
+    listing(
+        found,
+        {
+            "name": lambda item: item.name,
+            "when": lambda item: item.expression,
+            "tz": lambda item: item.tz,
+            "type": lambda item: item.type,
+            "tenant": lambda item: item.tenant,
+            "state": lambda item: cell(item.state.value, COLOURS[item.state]),
+            "next fire": lambda item: next(iter(item.next_fires), None),
+            "last fire": lambda item: item.fires[0].at if item.fires else None,
+            "result": lambda item: _result(item.fires[0] if item.fires else None),
+            "app": lambda item: item.app,
+        },
+        none="no schedules",
+        cut=("tenant", "app"),
+    )
 
 
-def show(
-    name: Name,
-    upcoming: Annotated[int, typer.Option(min=0, max=1000, help="How many next fires.")] = 5,
-    past: Annotated[int, typer.Option(min=0, max=100, help="How many of its last fires.")] = 10,
-    database: Database = None, as_json: Json = False,
-) -> None:  # fmt: skip
+@app.command("show")
+def show_schedule(
+    name: Name, upcoming: Upcoming = 5, past: Past = 10, database: Database = None, as_json: Json = False
+) -> None:
     """Show a schedule with its next fires and what became of its last ones."""
-    printing.schedule(_run(database, lambda schedules: schedules.get(name, upcoming, past)), as_json)
+    record = _run(database, lambda schedules: schedules.get(name, upcoming, past))
+    if as_json:
+        show_document(_document(record))
+    else:
+        _print(record)
 
 
-def add(
-    name: Name,
-    expression: Annotated[
-        str, typer.Argument(metavar="WHEN", help="'0 9 * * 1-5', with seconds '0 0 9 * * 1-5', @daily, 'every 30s'.")
-    ],
-    type_name: Annotated[str, typer.Argument(metavar="TYPE", help="The job type.")],
-    payload: Annotated[
-        str, typer.Argument(metavar="PAYLOAD", help="The arguments as a JSON object; - reads it from standard input.")
-    ] = "{}",
-    app_path: AppPath = None, tz: Zone = None, tenant: Tenant = None, priority: PriorityOption = None,
+@app.command("set")
+def set_schedule(
+    name: Name, expression: When = None, type_name: TypeName = None, payload: Payload = None,
+    app_path: AppOption = None, tz: Zone = None, tenant: Tenant = None, priority: PriorityOption = None,
     pool: Pool = None, timeout: Timeout = None, overlap: Overlaps = None, catch_up: CatchUps = None,
     catch_up_window: Window = None, start_within: StartWithin = None, retry: RetryOption = None,
-    callback: CallbackOption = None,
-    actor: Actor = None, reason: Why = None, database: Database = None, as_json: Json = False,
+    callback: CallbackOption = None, actor: Actor = None, reason: Why = None, database: Database = None,
+    as_json: Json = False,
 ) -> None:  # fmt: skip
-    """Add a schedule, which fires from now on.
+    """Add a schedule with --when and --type, which fires from now on; or change what is given and keep the rest.
 
     Without --app the type must be registered in the database, as workers do when they start.
     """
-    arguments = read_payload(payload)
     terms = _terms(
         tz=tz, tenant=tenant, priority=priority, pool=pool, timeout=timeout, overlap=overlap, catch_up=catch_up,
         catch_up_window=catch_up_window, start_within=start_within, retry=retry, callback=callback,
     )  # fmt: skip
-    made = _run(
-        database,
-        lambda schedules: schedules.add(name, expression, type_name, arguments, actor=actor, reason=reason, **terms),
-        app_path,
-    )
-    printing.done(made, "added", as_json)
-
-
-def change(
-    name: Name,
-    expression: Annotated[str | None, typer.Option("--when", metavar="WHEN", help="When it fires.")] = None,
-    payload: Annotated[str | None, typer.Option(metavar="PAYLOAD", help="Its arguments as JSON; - reads them.")] = None,
-    app_path: AppPath = None, tz: Zone = None, tenant: Tenant = None, priority: PriorityOption = None,
-    pool: Pool = None, timeout: Timeout = None, overlap: Overlaps = None, catch_up: CatchUps = None,
-    catch_up_window: Window = None, start_within: StartWithin = None, retry: RetryOption = None,
-    callback: CallbackOption = None,
-    actor: Actor = None, reason: Why = None, database: Database = None, as_json: Json = False,
-) -> None:  # fmt: skip
-    """Change what is given and keep the rest, with the history of fires."""
-    terms = _terms(
-        tz=tz, tenant=tenant, priority=priority, pool=pool, timeout=timeout, overlap=overlap, catch_up=catch_up,
-        catch_up_window=catch_up_window, start_within=start_within, retry=retry, callback=callback,
-    )  # fmt: skip
-    if not terms and expression is None and payload is None:
-        raise typer.BadParameter("say what to change, for example --when '@hourly'")
+    if not terms and expression is None and payload is None and type_name is None:
+        raise typer.BadParameter("say what to set, for example --when '@hourly' --type report")
     arguments = None if payload is None else read_payload(payload)
-    made = _run(
-        database,
-        lambda schedules: schedules.change(
+
+    async def act(schedules: Schedules) -> ScheduleRecord:
+        try:
+            await schedules.get(name)
+        except ScheduleNotFound:
+            if expression is None or type_name is None:
+                raise
+            return await schedules.add(
+                name, expression, type_name, arguments or {}, actor=actor, reason=reason, **terms
+            )
+        if type_name is not None:
+            raise typer.BadParameter(f"{name} is there; the type of a schedule is not changed, remove it first")
+        return await schedules.change(
             name, expression=expression, payload=arguments, actor=actor, reason=reason, **terms
-        ),
-        app_path,
-    )
-    printing.done(made, "changed", as_json)
+        )
+
+    record = _run(database, act, app_path)
+    if as_json:
+        show_document(_document(record))
+        return
+    following = f"next fire {moment(record.next_fires[0])}" if record.next_fires else f"it is {record.state.value}"
+    show(f"{plain(record.name)} is set; {following}", wrap=False)
 
 
-def pause(
-    name: Name, actor: Actor = None, reason: Why = None, database: Database = None, as_json: Json = False
-) -> None:
-    """Let a schedule fire no more until it is resumed; a deploy does not resume it."""
-    _act(name, "paused", lambda schedules: schedules.pause(name, actor=actor, reason=reason), database, as_json)
-
-
-def resume(
-    name: Name, actor: Actor = None, reason: Why = None, database: Database = None, as_json: Json = False
-) -> None:
-    """Let a paused schedule fire again; what fell into the pause is not caught up."""
-    _act(name, "resumed", lambda schedules: schedules.resume(name, actor=actor, reason=reason), database, as_json)
-
-
+@app.command("run-now")
 def run_now(
     name: Name, actor: Actor = None, reason: Why = None, database: Database = None, as_json: Json = False
 ) -> None:
     """Make a job of a schedule now, whatever its timetable, its policies and its state say."""
     job = _run(database, lambda schedules: schedules.run_now(name, actor=actor, reason=reason))
-    printing.ran(name, job.id, as_json)
+    if as_json:
+        from fairlead.documents.schedules import MadeJob
+
+        show_document(MadeJob(schedule=name, job_id=job.id))
+    else:
+        show(f"made job {job.id} of {plain(name)}", wrap=False)
 
 
+@app.command()
 def remove(
     name: Name, actor: Actor = None, reason: Why = None, database: Database = None, as_json: Json = False
 ) -> None:
     """Remove a schedule and the record of its fires; its jobs stay."""
     _run(database, lambda schedules: schedules.remove(name, actor=actor, reason=reason))
-    printing.removed(name, as_json)
-
-
-def _act(
-    name: str, verb: str, act: Callable[[Schedules], Awaitable[None]], database: str | None, as_json: bool
-) -> None:
-    async def act_and_read(schedules: Schedules) -> Any:
-        await act(schedules)
-        return await schedules.get(name)
-
-    printing.done(_run(database, act_and_read), verb, as_json)
+    if as_json:
+        show_document({"name": name, "removed": True})
+    else:
+        show(f"{plain(name)} is removed", wrap=False)
 
 
 def _run(database: str | None, act: Callable[[Schedules], Awaitable[Result]], app_path: str | None = None) -> Result:
-    app = load_app(app_path) if app_path else None
-    settings = settings_for(database, app)
-
-    async def run() -> Result:
-        async with opened(settings) as client:
-            return await act(Schedules(CommandOwner(client, settings, app.registry if app else Registry())))
-
-    return asyncio.run(run())
+    shop = load_app(app_path) if app_path else None
+    settings, registry = settings_for(database, shop), shop.registry if shop else Registry()
+    return on_client(database, lambda client: act(Schedules(CommandOwner(client, settings, registry))), shop)
 
 
 def _terms(**given: Any) -> Terms:
     """The terms that were given."""
     return cast(Terms, {name: value for name, value in given.items() if value is not None})
+
+
+def _document(record: ScheduleRecord) -> Any:
+    from fairlead.documents.schedules import ScheduleDocument
+
+    return ScheduleDocument.of(record)
+
+
+def _print(record: ScheduleRecord) -> None:
+    for name, value in _facts(record):
+        show(Text(f"{name:<13}", "dim"), block(value), wrap=False)
+    if record.next_fires:
+        show("\nnext fires")
+        for at in record.next_fires:
+            show(f"  {moment(at)}  {plain(at.astimezone(ZoneInfo(record.tz)).strftime('%a %Y-%m-%d %H:%M:%S %Z'))}")
+    if record.fires:
+        show("\nlast fires")
+        _print_fires(record.fires)
+
+
+def _facts(record: ScheduleRecord) -> list[tuple[str, object]]:
+    window = f" (within {humanize(record.catch_up_window)})" if record.catch_up.value != "none" else ""
+    facts: list[tuple[str, object]] = [
+        ("name", record.name),
+        ("state", record.state.value),
+        ("when", f"{record.expression} ({record.tz})"),
+        ("type", record.type),
+        ("tenant", record.tenant),
+        ("pool", record.pool),
+        ("priority", record.priority.word),
+        ("payload", record.payload),
+        ("overlap", record.overlap.value),
+        ("catch up", f"{record.catch_up.value}{window}"),
+        ("declared by", record.app or "nobody's code"),
+    ]
+    if record.start_within is not None:
+        facts.append(("start within", humanize(record.start_within)))
+    if record.options is not None:
+        facts.append(("options", record.options))
+    return facts
+
+
+def _print_fires(fires: Sequence[PastFire]) -> None:
+    listing(
+        fires,
+        {
+            "at": lambda fire: fire.at,
+            "outcome": lambda fire: cell(_outcome(fire), OUTCOMES[fire.outcome]),
+            "result": _result,
+            "job": lambda fire: fire.job_id,
+        },
+        none="",
+    )
+
+
+def _outcome(fire: PastFire) -> str:
+    by_hand = " by hand" if fire.manual else ""
+    return f"{fire.outcome.value}{by_hand}" + (f" ({fire.times} up to then)" if fire.times > 1 else "")
+
+
+def _result(fire: PastFire | None) -> Text:
+    """The state of the job that a fire made, or why it made none."""
+    if fire is None:
+        return cell(None)
+    if fire.outcome is not FireOutcome.FIRED:
+        return cell(fire.outcome.value, OUTCOMES[fire.outcome])
+    return state_cell(fire.job_state) if fire.job_state else cell("removed", "dim")

@@ -33,6 +33,10 @@ Port = Annotated[int, typer.Option(min=0, max=65535, help="The port to listen on
 PemFile = Annotated[Path | None, typer.Option(exists=True, dir_okay=False, help="A PEM file, to serve HTTPS.")]
 
 
+app = typer.Typer()
+
+
+@app.command()
 def serve(
     path: AppPath,
     host: Host = "127.0.0.1",

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.text import Text
 
-from fairlead.cli.loading import Json
-from fairlead.cli.output import cell, show, show_json, table
-from fairlead.core.durations import words
+from fairlead.cli.options import Json
+from fairlead.cli.output import cell, show, show_document, table
+from fairlead.core.durations import humanize
 
 if TYPE_CHECKING:
     from fairlead.sim.findings import Findings, PoolFinding, TenantFinding
@@ -21,6 +21,10 @@ Tenants = Annotated[int, typer.Option(min=0, max=200_000, help="How many tenants
 Seed = Annotated[int | None, typer.Option(help="Another seed than the scenario's.")]
 
 
+app = typer.Typer()
+
+
+@app.command()
 def simulate(
     scenario: ScenarioFile, picture: Picture = None, tenants: Tenants = 20, seed: Seed = None, as_json: Json = False
 ) -> None:
@@ -34,7 +38,7 @@ def simulate(
     if picture is not None:
         picture.write_text(draw(findings), encoding="utf-8")
     if as_json:
-        show_json(findings.document(tenants))
+        show_document(findings.document(tenants))
     else:
         _print(findings, tenants)
 
@@ -69,11 +73,11 @@ def _pool_cells(pool: "PoolFinding") -> list[str]:
         pool.pool,
         f"{plan.slots:,}",
         f"{plan.simulated_slots:,}",
-        words(pool.seconds),
+        humanize(pool.seconds),
         f"{pool.jobs:,}",
         f"{pool.busy:.1%}",
-        *([words(wait) for wait in pool.waits] if pool.waits else [""] * 3),
-        "" if plan.wait_target is None else words(plan.wait_target),
+        *([humanize(wait) for wait in pool.waits] if pool.waits else [""] * 3),
+        "" if plan.wait_target is None else humanize(plan.wait_target),
         "" if pool.late is None else f"{pool.late:.3%}",
         f"{pool.jain:.5f}",
         f"{pool.worst_share_error:.2%}",
@@ -96,6 +100,6 @@ def _print_tenants(tenants: "list[TenantFinding]") -> None:
             f"{tenant.entitled:,.1f}",
             f"{tenant.delivered:,.1f}",
             error,
-            *(words(time) for time in times),
+            *(humanize(time) for time in times),
         )
     show(listing)

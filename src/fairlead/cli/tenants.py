@@ -1,125 +1,84 @@
-"""`fairlead tenants`: tiers and weights; `fairlead shares`: entitled against delivered."""
+"""`fairlead tenants`: who shares the workers, and whether each gets what it is due."""
 
-import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 from datetime import UTC, datetime
-from typing import Annotated, Any, TypeVar
+from typing import Annotated
 
 import typer
 
-from fairlead.cli.enqueue import parse_duration
-from fairlead.cli.filters import Actor, Reason, operator
-from fairlead.cli.loading import Database, Json, opened, settings_for
-from fairlead.cli.output import cell, json_moment, moment, plain, show, show_json, table
-from fairlead.core.fairness.ledger import Line
-from fairlead.core.fairness.tenancy import Tenant
+from fairlead.cli.loading import on_store
+from fairlead.cli.options import Database, Json, duration, group
+from fairlead.cli.output import listing, plain, show, show_document
+from fairlead.core.fairness.ledger import LedgerRow
 from fairlead.operate import tenants
+from fairlead.operate.tenants import TenantBounds, TenantState
 from fairlead.records.store import Store
 
-Value = TypeVar("Value")
+app = group("Look at tenants and their shares; `fairlead settings set tenant` sets them up.")
 
 Name = Annotated[str, typer.Argument(metavar="TENANT", help="The tenant.")]
-Tier = Annotated[str | None, typer.Option(help="free, standard, pro or enterprise.")]
-Weight = Annotated[float | None, typer.Option(min=0.0, help="A weight of its own instead of its tier's.")]
-Minimum = Annotated[
-    float | None, typer.Option(min=0.0, max=1.0, help="A part of each pool that it is guaranteed, such as 0.05.")
-]
-Window = Annotated[
-    float, typer.Option(parser=parse_duration, metavar="DURATION", help="How far to look back, such as 15m or 1d.")
-]
+Window = Annotated[float, duration("How far to look back, such as 15m or 1d.")]
+OnlyPool = Annotated[str | None, typer.Option("--pool", help="Only this pool.")]
+OnlyTenants = Annotated[list[str] | None, typer.Option("--tenant", help="Only this tenant; may be repeated.")]
 
 
+@app.command("list")
 def list_tenants(database: Database = None, as_json: Json = False) -> None:
     """List the tenants that were set up or have work waiting."""
-    found = _with_store(database, tenants.list_tenants)
+    found = on_store(database, tenants.list_tenants)
     if as_json:
-        show_json({"tenants": [_state_document(state) for state in found]})
-    elif not found:
-        show("no tenant was set up, and none has work waiting")
-    else:
-        listing = table(tenant=True, tier=True, weight=True, minimum=True, waiting=True, set_up=False)
-        for state in found:
-            own = state.tenant.standing
-            listing.add_row(
-                cell(state.tenant.name), cell(state.tenant.tier), cell(f"{own.weight:g}"),
-                cell(f"{own.minimum:.1%}" if own.minimum else ""), cell(state.waiting), cell(moment(state.since)),
-            )  # fmt: skip
-        show(listing)
+        from fairlead.documents.tenants import TenantDocument, TenantList
 
-
-def add_tenant(
-    name: Name, tier: Tier = None, weight: Weight = None, minimum: Minimum = None, reason: Reason = None,
-    actor: Actor = None, database: Database = None, as_json: Json = False,
-) -> None:  # fmt: skip
-    """Set up a tenant; one that is not set up has the default tier."""
-    who = operator(actor, reason)
-    chosen: dict[str, Any] = {} if tier is None else {"tier": tier}
-    made = _with_store(
-        database, lambda store: tenants.add_tenant(store, name, who, **chosen, weight=weight, minimum=minimum)
-    )
-    _print_tenant(made, as_json)
-
-
-def set_tenant(
-    name: Name, tier: Tier = None, weight: Weight = None, minimum: Minimum = None,
-    plain_tier: Annotated[bool, typer.Option("--plain", help="Drop a weight and minimum of its own first.")] = False,
-    reason: Reason = None, actor: Actor = None, database: Database = None, as_json: Json = False,
-) -> None:  # fmt: skip
-    """Change a tenant's tier, weight or minimum; all workers follow within a second."""
-    if tier is None and weight is None and minimum is None and not plain_tier:
-        raise typer.BadParameter("say what to set: --tier, --weight, --minimum or --plain")
-    who = operator(actor, reason)
-    made = _with_store(
-        database,
-        lambda store: tenants.set_tenant(store, name, who, tier, weight, minimum, own=not plain_tier),
-    )
-    _print_tenant(made, as_json)
-
-
-def remove_tenant(
-    name: Name, reason: Reason = None, actor: Actor = None, database: Database = None, as_json: Json = False
-) -> None:
-    """Forget what was set for a tenant; its jobs stay, and it has the default tier again."""
-    who = operator(actor, reason)
-    _with_store(database, lambda store: tenants.remove_tenant(store, name, who))
-    show_json({"tenant": name, "set_up": False}) if as_json else show(f"{plain(name)} is not set up any more")
-
-
-def default_tier(
-    tier: Annotated[str, typer.Argument(metavar="TIER", help="free, standard, pro or enterprise.")],
-    reason: Reason = None, actor: Actor = None, database: Database = None, as_json: Json = False,
-) -> None:  # fmt: skip
-    """Set the tier of tenants that nobody has set up."""
-    who = operator(actor, reason)
-    _with_store(database, lambda store: tenants.set_default_tier(store, tier, who))
-    show_json({"default_tier": tier}) if as_json else show(f"tenants that nobody has set up are {plain(tier)} now")
-
-
-def show_tenant(name: Name, window: Window = 900.0, database: Database = None, as_json: Json = False) -> None:
-    """Show a tenant, and what it was entitled to and got minute by minute."""
-    state, lines = _with_store(database, lambda store: tenants.show_tenant(store, name, window))
-    if as_json:
-        show_json({**_state_document(state), "ledger": [_line_document(line) for line in lines]})
+        show_document(TenantList(tenants=[TenantDocument.of(state) for state in found]))
         return
-    _print_tenant(state.tenant, as_json=False)
-    show(f"waiting: {state.waiting}")
+    listing(
+        found,
+        {
+            "tenant": lambda item: item.tenant.name,
+            "tier": lambda item: item.tenant.tier,
+            "weight": lambda item: f"{item.tenant.weighting.weight:g}",
+            "minimum": lambda item: f"{item.tenant.weighting.minimum:.1%}" if item.tenant.weighting.minimum else None,
+            "waiting": lambda item: item.waiting,
+            "set up": lambda item: item.since,
+        },
+        none="no tenant was set up, and none has work waiting",
+    )
+
+
+@app.command("show")
+def show_tenant(name: Name, window: Window = 900.0, database: Database = None, as_json: Json = False) -> None:
+    """Show a tenant, the bounds in force for it, and what it was due and got minute by minute."""
+
+    async def read(store: Store) -> tuple[TenantState, list[LedgerRow], TenantBounds]:
+        state, lines = await tenants.show_tenant(store, name, window)
+        return state, lines, await tenants.tenant_bounds(store, name)
+
+    state, lines, bounds = on_store(database, read)
+    if as_json:
+        from fairlead.documents.tenants import TenantDetail
+
+        show_document(TenantDetail.of(state, bounds=bounds, lines=lines))
+        return
+    own = state.tenant.weighting
+    guaranteed = f", at least {own.minimum:.1%} of a pool" if own.minimum else ""
+    together = ", shared with all tenants of its tier" if state.tenant.group else ""
+    show(f"{plain(name)}: {plain(state.tenant.tier)}, weight {own.weight:g}{guaranteed}{together}")
+    show(f"waiting: {state.waiting}" + ("" if bounds.depth is None else f" of at most {bounds.depth}"))
     if lines:
         _print_lines(lines)
 
 
+@app.command()
 def shares(
-    window: Window = 900.0,
-    pool: Annotated[str | None, typer.Option(help="Only this pool.")] = None,
-    tenant: Annotated[list[str] | None, typer.Option(help="Only this tenant; may be repeated.")] = None,
-    database: Database = None,
+    window: Window = 900.0, pool: OnlyPool = None, tenant: OnlyTenants = None, database: Database = None,
     as_json: Json = False,
-) -> None:
-    """Show what tenants were entitled to and what they got, in slot-seconds, and how fair that was."""
-    found = _with_store(database, lambda store: tenants.read_shares(store, window, pool, tenant or ()))
+) -> None:  # fmt: skip
+    """Show what tenants were due and got, in slot-seconds, and how fair that was."""
+    found = on_store(database, lambda store: tenants.read_shares(store, window, pool, tenant or ()))
     if as_json:
-        show_json(
-            {"window": window, "jain": found.jain, "shares": [_line_document(line) for line in found.lines]}
-        )  # fmt: skip
+        from fairlead.documents.tenants import LedgerLine, ShareReport
+
+        show_document(ShareReport(window=window, jain=found.jain, shares=[LedgerLine.of(line) for line in found.lines]))
     elif not found.lines:
         show("nothing ran or waited in this window")
     else:
@@ -127,53 +86,19 @@ def shares(
         show(f"Jain's index of delivered over entitled: {found.jain:.4f}")
 
 
-def _with_store(database: str | None, act: Callable[[Store], Awaitable[Value]]) -> Value:
-    async def run() -> Value:
-        async with opened(settings_for(database)) as client:
-            return await act(client.store)
-
-    return asyncio.run(run())
-
-
-def _print_tenant(tenant: Tenant, as_json: bool) -> None:
-    if as_json:
-        show_json(_tenant_document(tenant))
-        return
-    own = tenant.standing
-    guaranteed = f", at least {own.minimum:.1%} of a pool" if own.minimum else ""
-    together = ", shared with all tenants of its tier" if tenant.group else ""
-    show(f"{plain(tenant.name)}: {plain(tenant.tier)}, weight {own.weight:g}{guaranteed}{together}")
-
-
-def _print_lines(lines: Sequence[Line]) -> None:
-    listing = table(
-        **({"minute": True} if lines[0].minute is not None else {}), pool=True, tenant=True, entitled=True,
-        delivered=True, ratio=True, reserved=True, waiting=True,
-    )  # fmt: skip
-    for line in lines:
-        minute = [] if line.minute is None else [cell(f"{datetime.fromtimestamp(line.minute, UTC):%Y-%m-%d %H:%M}")]
-        listing.add_row(
-            *minute, cell(line.pool), cell(line.tenant), cell(f"{line.entitled:.1f}"), cell(f"{line.delivered:.1f}"),
-            cell("" if line.ratio is None else f"{line.ratio:.3f}"), cell(f"{line.reserved:.1f}"), cell(line.waiting),
-        )  # fmt: skip
-    show(listing)
-
-
-def _tenant_document(tenant: Tenant) -> dict[str, Any]:
-    own = tenant.standing
-    return {"tenant": tenant.name, "tier": tenant.tier, "weight": own.weight, "minimum": own.minimum}
-
-
-def _state_document(state: tenants.TenantState) -> dict[str, Any]:
-    return {
-        **_tenant_document(state.tenant),
-        "set_up": state.is_set_up,
-        "since": json_moment(state.since),
-        "waiting": state.waiting,
-    }
-
-
-def _line_document(line: Line) -> dict[str, Any]:
-    document = {**line._asdict(), "ratio": line.ratio}
-    minute = document.pop("minute")
-    return document if minute is None else {"minute": json_moment(datetime.fromtimestamp(minute, UTC)), **document}
+def _print_lines(lines: Sequence[LedgerRow]) -> None:
+    minute = {"minute": lambda line: f"{datetime.fromtimestamp(line.minute, UTC):%Y-%m-%d %H:%M}"}
+    listing(
+        lines,
+        {
+            **(minute if lines[0].minute is not None else {}),
+            "pool": lambda line: line.pool,
+            "tenant": lambda line: line.tenant,
+            "entitled": lambda line: f"{line.entitled:.1f}",
+            "delivered": lambda line: f"{line.delivered:.1f}",
+            "ratio": lambda line: None if line.ratio is None else f"{line.ratio:.3f}",
+            "reserved": lambda line: f"{line.reserved:.1f}",
+            "waiting": lambda line: line.waiting,
+        },
+        none="",
+    )

@@ -1,121 +1,95 @@
-"""`fairlead types` and `fairlead waits`: how long jobs run and wait, and what was done to a type."""
+"""`fairlead types`: the registered types, how long their runs take, and when their failures are tried again."""
 
-import asyncio
 from collections.abc import Sequence
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 from rich.text import Text
 
-from fairlead.cli.loading import Database, Json, opened, settings_for
-from fairlead.cli.output import cell, json_moment, moment, plain, show, show_json, table
-from fairlead.cli.retry_preview import TypeName, document_of, show_terms
-from fairlead.core.durations import words
+from fairlead.cli.loading import load_app, on_store
+from fairlead.cli.options import Database, Json, group
+from fairlead.cli.output import cell, listing, plain, show, show_document
+from fairlead.cli.retry_terms import print_terms
+from fairlead.core.durations import humanize
 from fairlead.core.fairness.run_times import Bar
 from fairlead.core.insight.wait_times import Spread
+from fairlead.core.jobs.pools import Pools, terms_in
+from fairlead.core.protection.controls import Controls
 from fairlead.handlers.registered import registered_type
 from fairlead.operate.job_types import TypeEvent, TypeLook, TypeView, type_looks, type_view
-from fairlead.operate.wait_times import HOUR, WaitView, spread_document, waits_document
-from fairlead.operate.wait_times import waits as read_waits
+from fairlead.records.store import Store
+
+app = group("Look at job types, how long they run and when they are tried again.")
 
 WIDTH = 40
-Seconds = Annotated[float, typer.Option(min=60, max=HOUR, help="How far to look back.")]
+
+TypeName = Annotated[str, typer.Argument(metavar="TYPE", help="The job type.")]
+Code = Annotated[
+    str | None,
+    typer.Option("--app", metavar="MODULE:APP", help="Its retries by your code instead, with the built-in pools."),
+]
 
 
+@app.command("list")
 def list_types(database: Database = None, as_json: Json = False) -> None:
     """List the registered types, where their new jobs go, and how long their runs of the last day took."""
 
-    async def read() -> list[TypeLook]:
-        async with opened(settings_for(database)) as client:
-            types = sorted(await client.store.types.all(), key=lambda item: item.name)
-            return await type_looks(client.store, types)
+    async def read(store: Store) -> list[TypeLook]:
+        return await type_looks(store, sorted(await store.types.all(), key=lambda item: item.name))
 
-    looks = asyncio.run(read())
+    found = on_store(database, read)
     if as_json:
-        show_json({"types": [_look_document(look) for look in looks]})
-    elif looks:
-        _print_looks(looks)
-    else:
-        show("no types yet: they are registered when a worker starts")
+        from fairlead.documents.types import TypeDocument, TypeList
+
+        show_document(TypeList(types=[TypeDocument.of(look) for look in found]))
+        return
+    listing(
+        found,
+        {
+            "type": lambda look: look.type.name,
+            "version": lambda look: look.type.version,
+            "pool": lambda look: look.type.pool,
+            "goes to": lambda look: look.place if look.place != look.type.pool else None,
+            "runs": lambda look: f"{look.runs.total:,}" if look.runs else 0,
+            "p50": lambda look: humanize(look.runs.p50) if look.runs else None,
+            "p95": lambda look: humanize(look.runs.p95) if look.runs else None,
+            "p99": lambda look: humanize(look.runs.p99) if look.runs else None,
+        },
+        none="no types yet: they are registered when a worker starts",
+        cut=("type",),
+    )
 
 
-def show_type(type_name: TypeName, database: Database = None, as_json: Json = False) -> None:
-    """Show a type: a histogram of its run times, what was done to it, and when it would be tried again."""
+@app.command("show")
+def show_type(type_name: TypeName, code: Code = None, database: Database = None, as_json: Json = False) -> None:
+    """Show a type: its run times, what was done to it, and when each class of failure would be tried again."""
+    if code is not None:
+        _show_declared(type_name, code, as_json)
+        return
 
-    async def read() -> TypeView:
-        async with opened(settings_for(database)) as client:
-            return await type_view(client.store, await registered_type(client.store, type_name))
+    async def read(store: Store) -> TypeView:
+        return await type_view(store, await registered_type(store, type_name))
 
-    view = asyncio.run(read())
+    view = on_store(database, read)
     if as_json:
-        show_json(_view_document(view))
+        from fairlead.documents.types import TypeDetail
+
+        show_document(TypeDetail.of(view))
     else:
         _print_view(view)
 
 
-def waits(seconds: Seconds = 300.0, database: Database = None, as_json: Json = False) -> None:
-    """Show how long jobs waited until they were started, by pool."""
-
-    async def read() -> WaitView:
-        async with opened(settings_for(database)) as client:
-            return await read_waits(client.store, seconds)
-
-    view = asyncio.run(read())
+def _show_declared(type_name: str, code: str, as_json: bool) -> None:
+    spec = load_app(code).registry[type_name]
+    terms = terms_in(Pools(Controls()).get(spec.pool), spec.timeout, spec.policies, spec.usual_retry)
     if as_json:
-        show_json(waits_document(view))
-    elif view.all is None:
-        show(f"nothing was started in the last {words(seconds)}")
+        from fairlead.documents.types import retry_documents
+
+        retries = {failure.value: item.as_json() for failure, item in retry_documents(terms.policies).items()}
+        show_document({"name": type_name, "timeout": terms.timeout, "retries": retries})
     else:
-        listing = table(pool=True, started=True, p50=True, p95=True, p99=True)
-        for name, found in [*view.pools.items(), ("all", view.all)]:
-            listing.add_row(cell(name), *_spread_cells(found))
-        show(listing)
-
-
-def _look_document(look: TypeLook) -> dict[str, Any]:
-    return {
-        "name": look.type.name,
-        "version": look.type.version,
-        "pool": look.type.pool,
-        "place": look.place,
-        "runs": look.runs and spread_document(look.runs),
-        "histogram": [bar._asdict() for bar in look.bars],
-    }
-
-
-def _view_document(view: TypeView) -> dict[str, Any]:
-    return {
-        **_look_document(view.look),
-        "events": [_event_document(event) for event in view.events],
-        "timeout": view.look.terms.timeout,
-        "retries": document_of(view.look.terms.policies),
-    }
-
-
-def _event_document(event: TypeEvent) -> dict[str, Any]:
-    return {
-        "at": json_moment(event.at),
-        "by": event.by,
-        "what": event.what,
-        "old": event.old,
-        "new": event.new,
-        "why": event.why,
-    }
-
-
-def _print_looks(looks: Sequence[TypeLook]) -> None:
-    listing = table(type=False, version=True, pool=True, goes_to=True, runs=True, p50=True, p95=True, p99=True)
-    for look in looks:
-        moved = look.place if look.place != look.type.pool else ""
-        figures = _spread_cells(look.runs)
-        listing.add_row(cell(look.type.name), cell(look.type.version), cell(look.type.pool), cell(moved), *figures)
-    show(listing)
-
-
-def _spread_cells(found: Spread | None) -> list[Text]:
-    if found is None:
-        return [cell(0), cell(None), cell(None), cell(None)]
-    return [cell(f"{found.total:,}"), *(cell(words(value)) for value in found[1:])]
+        show(f"{plain(type_name)}: attempts, if each failed at once; the scale is logarithmic", wrap=False)
+        print_terms(terms)
 
 
 def _print_view(view: TypeView) -> None:
@@ -126,7 +100,7 @@ def _print_view(view: TypeView) -> None:
     if view.events:
         _print_events(view.events)
     show(Text("\nattempts, if each failed at once", "bold"))
-    show_terms(look.terms)
+    print_terms(look.terms)
 
 
 def _print_runs(runs: Spread | None, bars: Sequence[Bar]) -> None:
@@ -134,19 +108,30 @@ def _print_runs(runs: Spread | None, bars: Sequence[Bar]) -> None:
     if runs is None:
         show("none")
         return
-    show(f"{runs.total:,}; half took up to {words(runs.p50)}, 95 % {words(runs.p95)}, 99 % {words(runs.p99)}")
+    show(f"{runs.total:,}; half took up to {humanize(runs.p50)}, 95 % {humanize(runs.p95)}, 99 % {humanize(runs.p99)}")
     most = max(bar.runs for bar in bars)
-    listing = table(begin=True, end=True, runs=True, share=True)
-    for bar in bars:
-        drawn = "█" * (round(WIDTH * bar.runs / most) or (1 if bar.runs else 0))
-        listing.add_row(cell(words(bar.begin)), cell(words(bar.end)), cell(f"{bar.runs:,}"), cell(drawn, "cyan"))
-    show(listing)
+    listing(
+        bars,
+        {
+            "begin": lambda bar: humanize(bar.begin),
+            "end": lambda bar: humanize(bar.end),
+            "runs": lambda bar: f"{bar.runs:,}",
+            "share": lambda bar: cell("█" * (round(WIDTH * bar.runs / most) or (1 if bar.runs else 0)), "cyan"),
+        },
+        none="",
+    )
 
 
 def _print_events(events: Sequence[TypeEvent]) -> None:
     show(Text("\nwhat was done to it", "bold"))
-    listing = table(when=True, what=True, by=False, why=False)
-    for event in events:
-        what = event.what if event.new is None else f"{event.what} from {event.old} to {event.new}"
-        listing.add_row(cell(moment(event.at)), cell(what), cell(event.by), cell(event.why))
-    show(listing)
+    listing(
+        events,
+        {
+            "when": lambda item: item.at,
+            "what": lambda item: item.what if item.new is None else f"{item.what} from {item.old} to {item.new}",
+            "by": lambda item: item.by,
+            "why": lambda item: item.why,
+        },
+        none="",
+        cut=("by", "why"),
+    )

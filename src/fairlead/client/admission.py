@@ -40,10 +40,10 @@ from fairlead.core.protection.backpressure import (
     refuse_by_rate,
 )
 from fairlead.core.protection.controls import Changed, Controls
-from fairlead.core.protection.token_bucket import Bucket, Flow, left, take, wait
+from fairlead.core.protection.token_bucket import Bucket, RateLimit, left, take, wait
 from fairlead.errors import Refused, StoreError
 from fairlead.handlers.spec import HandlerSpec
-from fairlead.ports.jobs import Backlog, DepthBound
+from fairlead.ports.jobs import DepthBound, SampledBacklog
 from fairlead.records.store import Store
 
 FRESH = 1.0
@@ -173,7 +173,7 @@ class Admission:
         """What is known holds on for a moment."""
         self._fresh_until = time.monotonic() + FRESH
 
-    def sampled(self, backlog: Mapping[str, Backlog]) -> None:
+    def sampled(self, backlog: Mapping[str, SampledBacklog]) -> None:
         """Take over the sampled figure; of what was submitted here, only what came later adds to it."""
         with self._lock:
             sample = backlog.get(ALL)
@@ -247,7 +247,7 @@ class Admission:
         return room
 
     def _take_here(self, tenant: str, count: int) -> None:
-        way, now = self.policy.flow(tenant), time.monotonic()
+        way, now = self.policy.rate_limit(tenant), time.monotonic()
         if way is None:
             return
         bucket = self._buckets.get(tenant)
@@ -354,7 +354,7 @@ class Doorkeeper:
             raise
 
     async def _take(self, tenant: str, count: int) -> None:
-        way = self.admission.policy.flow(tenant)
+        way = self.admission.policy.rate_limit(tenant)
         if way is None:
             return
         tokens, until = self._tokens.pop(tenant, (0, 0.0))
@@ -366,7 +366,7 @@ class Doorkeeper:
         if len(self._tokens) < MOST_TENANTS and tokens > count:
             self._tokens[tenant] = tokens - count, until
 
-    async def _fetch(self, tenant: str, way: Flow, count: int, least: int) -> int:
+    async def _fetch(self, tenant: str, way: RateLimit, count: int, least: int) -> int:
         taken = await self._store.limits.take_tokens(f"submit:{tenant}", way, least, max(least, int(way.rate * AHEAD)))
         if taken.tokens < least:
             error = refuse_by_rate(way, tenant, count, taken.again_in)

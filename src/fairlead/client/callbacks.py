@@ -28,7 +28,7 @@ class KnownCallbacks:
         if nearest(found, tenant, name) is None:
             raise UnknownCallback(
                 f"there is no callback endpoint {name!r:.100} for jobs of the tenant {tenant!r:.100}; "
-                "make it with `fairlead callbacks add`, or see `fairlead callbacks list`"
+                "make it with `fairlead callbacks set`, or see `fairlead callbacks list`"
             )
         if len(self._seen) >= MOST_KNOWN:
             self._seen.clear()

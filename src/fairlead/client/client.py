@@ -10,13 +10,13 @@ from fairlead.client.admission import Admission, Doorkeeper, tenants_of, whole
 from fairlead.client.callbacks import KnownCallbacks
 from fairlead.client.gather import BATCH, Gatherer
 from fairlead.client.job import Job, jobs_in_hand
-from fairlead.client.wakeups import Waker
 from fairlead.config import Settings
 from fairlead.core.insight.explain import Explanation
 from fairlead.core.insight.timeline import Moment, timeline
 from fairlead.core.jobs.idempotency import check_key
 from fairlead.core.jobs.ids import is_id
-from fairlead.core.jobs.model import AttemptRecord, Enqueued, JobFilter, JobRecord, NewJob, Page
+from fairlead.core.jobs.job_records import AttemptRecord, JobFilter, JobRecord, Page
+from fairlead.core.jobs.model import Enqueued, NewJob
 from fairlead.core.jobs.states import FINAL
 from fairlead.core.protection.backpressure import with_shed
 from fairlead.errors import JobNotDone, JobNotFound, TenantQueueFull
@@ -26,6 +26,7 @@ from fairlead.handlers.spec import HandlerSpec
 from fairlead.operate.job_explanation import explain_job
 from fairlead.ports.jobs import DepthBound
 from fairlead.records.store import Store
+from fairlead.runtime.hints import HintSender
 
 FIRST_LOOK = 0.01
 LAST_LOOK = 0.5
@@ -61,7 +62,7 @@ class Client:
         self.admission = admission or Admission()
         self.callbacks = KnownCallbacks(store)
         self.types = KnownTypes(store)
-        self._sender = sender or Gatherer(store, Waker(store))
+        self._sender = sender or Gatherer(store, HintSender(store))
         self._doorkeeper = Doorkeeper(store, self.admission, in_background=sender is None)
 
     async def close(self) -> None:

@@ -15,12 +15,12 @@ from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 from typing import NamedTuple
 
-from fairlead.client.wakeups import Waker
 from fairlead.core.jobs.model import Enqueued, NewJob
 from fairlead.core.jobs.states import READY, SCHEDULED
 from fairlead.errors import FairleadError, StoreUnavailable
 from fairlead.ports.jobs import SCHEDULED_HINT, DepthBound
 from fairlead.records.store import Store
+from fairlead.runtime.hints import HintSender
 
 BATCH = 1000
 ABREAST = 2  # batches that are on their way at once
@@ -42,7 +42,7 @@ class Waiting(NamedTuple):
 class Gatherer:
     """Collects submissions on one event loop; those of a lone caller go straight to the store."""
 
-    def __init__(self, store: Store, waker: Waker) -> None:
+    def __init__(self, store: Store, waker: HintSender) -> None:
         self._store = store
         self._waker = waker
         self.abreast = min(ABREAST, store.jobs.writers)
@@ -54,6 +54,8 @@ class Gatherer:
 
     async def submit(self, jobs: Sequence[NewJob], bounds: Bounds = ()) -> list[Enqueued]:
         """Store the jobs, together with what others submit; returns when they are durable."""
+        if any(job.unique for job in jobs):  # whose key somebody may hold for a while: nobody else waits for that
+            return await self.send(jobs, bounds)
         if not self._sending:
             return await self._submit_alone(jobs, bounds)
         future: asyncio.Future[list[Enqueued]] = asyncio.get_running_loop().create_future()

@@ -10,14 +10,25 @@ from typing import TYPE_CHECKING, Any, Self
 
 from pydantic_core import from_json, to_json
 
-from fairlead.client import http_documents as documents
-from fairlead.client.job import Job
+from fairlead.client.http_errors import error_of, problem_error
+from fairlead.client.job import Fate, Job
 from fairlead.core.durations import Duration, seconds
 from fairlead.core.insight.timeline import Moment
 from fairlead.core.jobs.cancel import GRACE
-from fairlead.core.jobs.model import AttemptRecord, DeadGroup, JobRecord, Page, Priority
+from fairlead.core.jobs.dead_letters import DeadGroup
+from fairlead.core.jobs.job_records import AttemptRecord, JobRecord, Page
+from fairlead.core.jobs.model import Lane, Priority
 from fairlead.core.jobs.retry import Retry
 from fairlead.core.jobs.states import FINAL, State
+from fairlead.documents.dead_letters import DeadGroupDocument
+from fairlead.documents.jobs import (
+    LARGE_FIELDS,
+    AttemptDocument,
+    JobDocument,
+    JobPage,
+    MomentDocument,
+    SubmittedDocument,
+)
 from fairlead.errors import ConfigError, FairleadError, JobNotDone, StoreUnavailable
 
 if TYPE_CHECKING:
@@ -28,6 +39,7 @@ PATIENCE = 10.0
 LONGEST_WAIT = 30.0
 WORTH_REPEATING = ("STORE_UNAVAILABLE", "IDEMPOTENCY_IN_PROGRESS", "TOO_MANY_FOLLOWERS", "KEY_RATE_LIMIT_EXCEEDED")
 DURATIONS = ("run_in", "idempotency_window", "timeout")
+JSON = {"Content-Type": "application/json"}
 BATCH = 1_000
 BATCH_BYTES = 512 * 1024
 
@@ -73,7 +85,7 @@ class HTTPClient:
     async def enqueue(self, type: str, payload: Mapping[str, Any] | None = None, /, **options: Any) -> Job:
         """Submit one job of a registered type; returns when it is durable. The options are those of a handler."""
         answer = await self._post("/v1/jobs", _submission(type, payload or {}, options))
-        return Job(self.itself, *documents.submitted_of(answer))
+        return self._job(answer)
 
     async def enqueue_many(self, type: str, payloads: Sequence[Mapping[str, Any]], /, **options: Any) -> list[Job]:
         """Submit a job for each payload; an error tells of the first that was refused, and others are stored."""
@@ -83,23 +95,23 @@ class HTTPClient:
             for result in answer["results"]:
                 if result["problem"]:
                     problem = result["problem"]
-                    raise documents.problem_error(result["status"], problem["code"], problem["detail"])
-                jobs.append(Job(self.itself, *documents.submitted_of(result["job"])))
+                    raise problem_error(result["status"], problem["code"], problem["detail"])
+                jobs.append(self._job(result["job"]))
         return jobs
 
     async def read(self, job_id: str) -> JobRecord:
         """A job, live or finished; JobNotFound if there is none."""
-        return documents.job_of(await self._get(f"/v1/jobs/{job_id}"))
+        return JobDocument.model_validate(await self._get(f"/v1/jobs/{job_id}")).record()
 
     async def attempts(self, job_id: str) -> list[AttemptRecord]:
         """The runs of a job that did not end it well, oldest first."""
         found = await self._get(f"/v1/jobs/{job_id}")
-        return [documents.attempt_of(attempt) for attempt in found["attempts"]]
+        return [AttemptDocument.model_validate(attempt).record() for attempt in found["attempts"]]
 
     async def timeline(self, job_id: str) -> list[Moment]:
         """All that happened to a job, in order."""
         found = await self._get(f"/v1/jobs/{job_id}")
-        return [documents.moment_of(moment) for moment in found["timeline"]]
+        return [MomentDocument.model_validate(moment).record() for moment in found["timeline"]]
 
     async def jobs(
         self,
@@ -109,28 +121,29 @@ class HTTPClient:
         tenant: str | None = None,
         pool: str | None = None,
         priority: Priority | None = None,
-        key: str | None = None,
+        idempotency_key: str | None = None,
         key_contains: str | None = None,
         limit: int = 100,
         cursor: str | None = None,
     ) -> Page:
         """Jobs that fit, newest first, a page at a time; go on while a page has a cursor.
 
-        A search with `key_contains` looks at a bounded number of jobs, so its page may be short and have a cursor.
+        A search with `key_contains` looks at a bounded number of jobs, and a page of large payloads ends early: a page
+        may be short and have a cursor.
         """
         wanted = {
-            "state": [state.value for state in states], "type": type, "tenant": tenant, "pool": pool,
-            "priority": priority.word if priority is not None else None, "idempotency_key": key,
-            "key_contains": key_contains, "limit": limit, "cursor": cursor,
+            "states": [state.value for state in states], "type": type, "tenant": tenant, "pool": pool,
+            "priority": priority.word if priority is not None else None, "idempotency_key": idempotency_key,
+            "key_contains": key_contains, "fields": LARGE_FIELDS, "limit": limit, "cursor": cursor,
         }  # fmt: skip
-        return documents.page_of(await self._get("/v1/jobs", wanted))
+        return JobPage.model_validate(await self._get("/v1/jobs", wanted)).record()
 
     async def wait(self, job_id: str, timeout: float | None = None) -> JobRecord:
         """The job once it has ended; JobNotDone if that takes longer than `timeout` seconds."""
         until = None if timeout is None else time.monotonic() + timeout
         while True:
             left = LONGEST_WAIT if until is None else min(LONGEST_WAIT, max(0.0, until - time.monotonic()))
-            job = documents.job_of(await self._get(f"/v1/jobs/{job_id}/wait", {"timeout": left}))
+            job = JobDocument.model_validate(await self._get(f"/v1/jobs/{job_id}/wait", {"timeout": left})).record()
             if job.state in FINAL:
                 return job
             if until is not None and time.monotonic() >= until:
@@ -141,7 +154,7 @@ class HTTPClient:
         name = ""
         async with self._http.stream("GET", f"/v1/jobs/{job_id}/events") as response:
             if response.status_code != 200:
-                raise documents.error_of(response.status_code, await response.aread())
+                raise error_of(response.status_code, await response.aread())
             async for line in response.aiter_lines():
                 if line.startswith("event: "):
                     name = line.removeprefix("event: ")
@@ -151,12 +164,11 @@ class HTTPClient:
     async def cancel(self, job_id: str, *, reason: str | None = None, grace: Duration = GRACE) -> State:
         """Cancel a job: at once if it waits; if it runs, its handler is told and has `grace` to end."""
         wanted = {"reason": reason, "grace": seconds(grace)}
-        given = {name: value for name, value in wanted.items() if value is not None}
-        return State((await self._call("DELETE", f"/v1/jobs/{job_id}", params=given))["state"])
+        return State((await self._post(f"/v1/jobs/{job_id}/cancel", wanted))["state"])
 
-    async def retry(self, job_id: str) -> JobRecord:
-        """Let a job run now that is dead, waits for a retry, or waits for its time."""
-        return documents.job_of(await self._post(f"/v1/jobs/{job_id}/retry"))
+    async def run_now(self, job_id: str, *, reason: str | None = None) -> JobRecord:
+        """Let a job run now that waits for a retry or for its time."""
+        return JobDocument.model_validate(await self._post(f"/v1/jobs/{job_id}/run-now", {"reason": reason})).record()
 
     async def explain(self, job_id: str) -> dict[str, Any]:
         """Why a job is where it is, in words and as data."""
@@ -179,22 +191,29 @@ class HTTPClient:
         """Dead jobs by type and what they died of, the largest group first."""
         wanted = {"type": type, "tenant": tenant, "pool": pool, "fingerprint": fingerprint, "limit": limit}
         found = await self._get("/v1/dead-letters/groups", wanted)
-        return [documents.group_of(group) for group in found["groups"]]
+        return [DeadGroupDocument.model_validate(group).record() for group in found["groups"]]
 
     async def replay(self, job_id: str, *, reason: str, payload: Mapping[str, Any] | None = None) -> None:
         """Run a dead job again, with its own payload or another that fits its type; the audit keeps who and why."""
-        await self._post(f"/v1/dead-letters/{job_id}/replay", {"reason": reason, "payload": payload})
+        await self._post(f"/v1/jobs/{job_id}/replay", {"reason": reason, "payload": payload})
 
     async def purge(self, job_id: str, *, reason: str) -> None:
         """Remove a dead job for good, with its payload and errors; the audit keeps its id, who and why."""
-        await self._call("DELETE", f"/v1/dead-letters/{job_id}", params={"reason": reason})
+        body = {"headers": JSON, "content": to_json({"reason": reason})}
+        await self._call("DELETE", f"/v1/jobs/{job_id}", **body)
+
+    def _job(self, document: Any) -> Job:
+        """The job that a submission's answer is about."""
+        found = SubmittedDocument.model_validate(document)
+        lane = Lane(found.pool, found.tenant, found.type, Priority.parse(found.priority), 0)
+        return Job(self.itself, lane, found.id, Fate(found.duplicate, found.shed, found.deferred))
 
     async def _get(self, path: str, wanted: Mapping[str, Any] | None = None) -> Any:
         given = {name: value for name, value in (wanted or {}).items() if value is not None}
         return await self._call("GET", path, params=given)
 
     async def _post(self, path: str, body: Mapping[str, Any] | None = None) -> Any:
-        headers = {"Idempotency-Key": str(uuid.uuid4()), "Content-Type": "application/json"}
+        headers = {"Idempotency-Key": str(uuid.uuid4()), **JSON}
         return await self._call("POST", path, headers=headers, content=None if body is None else to_json(body))
 
     async def _call(self, method: str, path: str, **more: Any) -> Any:
@@ -219,7 +238,7 @@ class HTTPClient:
 
 def _document(response: "httpx2.Response") -> Any:
     if response.status_code >= 300:
-        raise documents.error_of(response.status_code, response.content, response.headers.get("retry-after"))
+        raise error_of(response.status_code, response.content, response.headers.get("retry-after"))
     return from_json(response.content) if response.content else None
 
 

@@ -10,7 +10,8 @@ from fairlead.client.job import Job
 from fairlead.core.durations import Duration
 from fairlead.core.insight.timeline import Moment
 from fairlead.core.jobs.cancel import GRACE
-from fairlead.core.jobs.model import AttemptRecord, DeadGroup, JobRecord, Page
+from fairlead.core.jobs.dead_letters import DeadGroup
+from fairlead.core.jobs.job_records import AttemptRecord, JobRecord, Page
 from fairlead.core.jobs.states import State
 
 Result = TypeVar("Result")
@@ -71,9 +72,9 @@ class BlockingHTTPClient:
         """Cancel a job: at once if it waits; if it runs, its handler is told and has `grace` to end."""
         return self.sync(self._client.cancel(job_id, reason=reason, grace=grace))
 
-    def retry(self, job_id: str) -> JobRecord:
-        """Let a job run now that is dead, waits for a retry, or waits for its time."""
-        return self.sync(self._client.retry(job_id))
+    def run_now(self, job_id: str, *, reason: str | None = None) -> JobRecord:
+        """Let a job run now that waits for a retry or for its time."""
+        return self.sync(self._client.run_now(job_id, reason=reason))
 
     def explain(self, job_id: str) -> dict[str, Any]:
         """Why a job is where it is, in words and as data."""

@@ -8,7 +8,8 @@ from typing import Any, NamedTuple, Protocol
 from pydantic_core import from_json
 
 from fairlead.core.insight.timeline import Moment
-from fairlead.core.jobs.model import AttemptRecord, Enqueued, JobRecord, Lane, NewJob
+from fairlead.core.jobs.job_records import AttemptRecord, JobRecord
+from fairlead.core.jobs.model import Enqueued, Lane, NewJob
 from fairlead.core.jobs.states import State
 from fairlead.errors import JobFailed, JobNotFound
 

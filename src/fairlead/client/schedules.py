@@ -13,7 +13,7 @@ from fairlead.handlers.registered import registered_marks
 from fairlead.handlers.spec import Registry
 from fairlead.operate import schedules
 from fairlead.operate.audit import Operator, whoami
-from fairlead.operate.settings import Expected
+from fairlead.operate.controls import Expected
 
 MOST_UPCOMING = 1000
 

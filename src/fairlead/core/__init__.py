@@ -1,1 +1,1 @@
-"""Decisions as pure functions: no input or output, no clock, no global random."""
+"""Decisions as pure functions. No input or output, no clock, no global random: callers pass the time and the dice."""

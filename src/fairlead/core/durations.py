@@ -1,4 +1,4 @@
-"""Durations as people write them: 30 and "30" (seconds), "30s", "5m", "1h30m", timedelta(minutes=5)."""
+"""Durations as users write them: 30 and "30" (seconds), "30s", "5m", "1h30m", timedelta(minutes=5)."""
 
 import re
 from datetime import UTC, datetime, timedelta
@@ -10,13 +10,13 @@ LATEST = datetime.max.replace(tzinfo=UTC, microsecond=0).timestamp()
 
 
 def instant(moment: float | None) -> datetime | None:
-    """The datetime, in UTC, of seconds since 1970; what lies beyond all dates is the first or last of them."""
+    """Return the UTC datetime of seconds since 1970, limited to the range of datetime."""
     return None if moment is None else datetime.fromtimestamp(min(max(moment, EARLIEST), LATEST), UTC)
 
 
 Duration = float | int | str | timedelta
 
-FOREVER = 1000 * 366 * 86_400.0  # instants beyond are not known to every database and library
+FOREVER = 1000 * 366 * 86_400.0  # longer ones are out of range in some databases and libraries
 
 _UNITS = {
     0.001: ("ms", "millisecond", "milliseconds"),
@@ -32,7 +32,7 @@ _PART = re.compile(rf"(\d+(?:\.\d+)?)\s*({'|'.join(sorted(_LENGTHS, key=len, rev
 
 
 def seconds(duration: Duration) -> float:
-    """The duration in seconds; ConfigError where it is not one."""
+    """Return the duration in seconds; ConfigError if it is not one."""
     if isinstance(duration, timedelta):
         value = duration.total_seconds()
     elif isinstance(duration, str):
@@ -57,15 +57,15 @@ def _parse(text: str) -> float:
 
 
 def span(name: str, duration: Duration) -> float:
-    """Seconds of what has to last: ConfigError for nothing."""
+    """Return the duration in seconds; ConfigError if it is zero."""
     length = seconds(duration)
     if length == 0:
         raise ConfigError(f"{name}={duration!r} is no time at all; it must be longer than nothing")
     return length
 
 
-def words(value: float) -> str:
-    """The seconds as a person would say them, rounded to two units."""
+def humanize(value: float) -> str:
+    """Return seconds as text for people, such as 1h5m, rounded to two units."""
     if value < 1:
         return f"{value * 1000:.0f}ms"
     if value < 60:

@@ -1,18 +1,18 @@
-"""What adds up in the store must not be added twice when the answer to a write was lost and it is sent again.
+"""Sequence numbers for writes that add to counters, so that a repeated write is not counted twice.
 
-Each sender has a source of its own and numbers what it sends. What it sends again has the same number and the same
-content; the store adds it unless it has seen that number, or a later one, of that source.
+Each sender is a source and numbers its writes. A repeated write has the same number and content; the store skips it if
+it has seen this number, or a later one, of the source.
 """
 
 from typing import NamedTuple
 
 
 class Flush(NamedTuple):
-    """Which of the writes of a source it is."""
+    """The number of one write of a source."""
 
     source: str
     number: int
 
     def next(self) -> "Flush":
-        """The one after it."""
+        """Return the number of the next write."""
         return self._replace(number=self.number + 1)

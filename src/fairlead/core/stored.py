@@ -1,8 +1,7 @@
-"""What is kept as data, and may have been written by a newer version that runs beside this one.
+"""Reading stored settings and enums that a newer version of Fairlead may have written.
 
-Whoever reads it takes what this version knows: fields that it does not know are left out, those that are missing have
-their defaults, and where a value cannot be taken the usual one is in force. An older process goes on then, rather than
-fail at every job until it is replaced.
+Unknown fields are ignored, missing fields have their defaults, and an invalid value is replaced by the default. So an
+older process goes on working beside a newer one instead of failing at every job.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -18,25 +17,25 @@ Word = TypeVar("Word", bound=StrEnum)
 
 
 def restored(kind: type[Policy], data: Mapping[str, Any]) -> Policy:
-    """The policy, as far as this version knows it; the usual one where a value cannot be taken."""
+    """Return the policy from stored data without unknown fields; the default policy if a value is invalid."""
     known = {item.name for item in fields(kind)}  # type: ignore[arg-type]
     return readable(lambda: kind(**{name: value for name, value in data.items() if name in known}), kind())
 
 
 def readable(read: Callable[[], Value], usual: Value) -> Value:
-    """What is read, or the usual where this version cannot take it."""
+    """Return the result of `read`, or `usual` if it raises an error of conversion."""
     try:
         return read()
     except (ConfigError, KeyError, TypeError, ValueError):
         return usual
 
 
-def word(kind: type[Word], text: str, usual: Word) -> Word:
-    """One of the words of a kind; the usual where this version does not know it."""
+def known_member(kind: type[Word], text: str, usual: Word) -> Word:
+    """Return the enum member with this value, or `usual` if this version does not know it."""
     return readable(lambda: kind(text), usual)
 
 
-def words(kind: type[Word], texts: Iterable[str]) -> tuple[Word, ...]:
-    """Those of the words that this version knows."""
+def known_members(kind: type[Word], texts: Iterable[str]) -> tuple[Word, ...]:
+    """Return the enum members with these values, without unknown ones."""
     known = set(kind)
     return tuple(kind(text) for text in texts if text in known)

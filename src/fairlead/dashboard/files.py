@@ -9,7 +9,7 @@ from typing import NamedTuple
 STATIC = Path(__file__).parent / "static"
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
-    "base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
+    "base-uri 'self'; form-action 'self'; frame-ancestors 'none'"
 )
 PLAIN = b"""<!doctype html>
 <html lang="en">

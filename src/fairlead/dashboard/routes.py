@@ -1,8 +1,8 @@
 """/dashboard: the page, and the session of a browser.
 
-A browser is known by a cookie that holds the key it signed in with: scripts cannot read it, other sites cannot make the
-browser send it, and it ends with the key. What changes something needs a header beside the cookie, which a form of
-another site cannot send (the gate of the API checks that).
+A browser is known by a cookie with a random token: scripts cannot read it, other sites cannot make the browser send it,
+and it ends with the key that it was exchanged for. A request that changes something needs a header beside the cookie,
+which a form of another site cannot send, and comes from this origin.
 """
 
 from typing import Protocol
@@ -11,19 +11,30 @@ from fastapi import APIRouter, Request, Response
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.responses import JSONResponse, RedirectResponse
 
-from fairlead.core.web.api_keys import IMPLIED, ApiKey
+from fairlead.core.web.api_keys import ApiKey
 from fairlead.dashboard.files import POLICY, file_for
+from fairlead.dashboard.sessions import COOKIE, HEADER, LIFE, SECURE_COOKIE, Sessions, is_ours, token_in
+from fairlead.documents.api_keys import MeDocument
 
-COOKIE = "fairlead_key"
-HEADER = "x-fairlead-dashboard"
 LASTING = "public, max-age=31536000, immutable"
+BASE = b'<base href="/dashboard/" />'
 
 
 class Keys(Protocol):
-    """Who finds keys by their text."""
+    """Finds keys by their text."""
 
     async def find(self, text: str) -> ApiKey | None:
         """The live key with this text, or None."""
+
+
+class Host(Protocol):
+    """The server process that the page belongs to."""
+
+    sessions: Sessions
+
+    @property
+    def keys(self) -> Keys:
+        """Its keys, which it has when it is open."""
 
 
 class SignIn(BaseModel):
@@ -34,44 +45,52 @@ class SignIn(BaseModel):
     key: str = Field(max_length=200)
 
 
-def dashboard_router(keys: "KeysOf") -> APIRouter:
+def dashboard_router(host: Host) -> APIRouter:
     """The page and its sessions."""
     router = APIRouter(include_in_schema=False)
 
     @router.get("/")
     async def root(request: Request) -> Response:
-        return RedirectResponse(f"{request.scope.get('root_path', '')}/dashboard/")
+        return RedirectResponse(f"{_root(request)}/dashboard/")
 
     @router.get("/dashboard/session")
     async def session(request: Request) -> Response:
-        key = await keys().find(request.cookies.get(COOKIE, ""))
-        return _refusal("sign in with an API key") if key is None else JSONResponse(_document(key))
+        key = await host.keys.find(host.sessions.key_of(token_in(_headers(request))))
+        return _refusal("sign in with an API key") if key is None else _me(key)
 
     @router.post("/dashboard/session")
     async def sign_in(wanted: SignIn, request: Request) -> Response:
-        if HEADER not in request.headers:
-            return _refusal(f"the header {HEADER} is missing")
-        key = await keys().find(wanted.key)
+        if not is_ours(_headers(request)):
+            return _refusal(f"the header {HEADER} is missing, or the request comes from another site")
+        key = await host.keys.find(wanted.key)
         if key is None:
             return _refusal("this key is unknown, mistyped, expired or revoked")
-        response = JSONResponse(_document(key))
-        response.set_cookie(
-            COOKIE, wanted.key, httponly=True, samesite="strict", secure=_is_encrypted(request), path="/"
-        )
+        response = _me(key)
+        _set_cookie(request, response, host.sessions.begin(wanted.key))
         return response
 
     @router.delete("/dashboard/session")
-    async def sign_out() -> Response:
+    async def sign_out(request: Request) -> Response:
+        if not is_ours(_headers(request)):
+            return _refusal(f"the header {HEADER} is missing, or the request comes from another site")
+        host.sessions.end(token_in(_headers(request)))
         response = Response(status_code=204)
-        response.delete_cookie(COOKIE, path="/", httponly=True, samesite="strict")
+        for name, path in ((SECURE_COOKIE, "/"), (COOKIE, _root(request) or "/")):
+            response.delete_cookie(name, path=path, secure=name is SECURE_COOKIE, httponly=True, samesite="strict")
         return response
 
     @router.get("/dashboard")
+    async def without_slash(request: Request) -> Response:
+        return RedirectResponse(f"{_root(request)}/dashboard/")
+
     @router.get("/dashboard/{path:path}")
     async def page(request: Request, path: str = "") -> Response:
         file = file_for(path)
         headers = {"Content-Security-Policy": POLICY, "X-Frame-Options": "DENY", "Vary": "Accept-Encoding"}
         headers["Cache-Control"] = LASTING if file.is_lasting else "no-cache"
+        if BASE in file.body:
+            base = BASE.replace(b"/dashboard/", f"{_root(request)}/dashboard/".encode())
+            return Response(file.body.replace(BASE, base), media_type=file.media_type, headers=headers)
         if file.packed is None or not _takes_gzip(request):
             return Response(file.body, media_type=file.media_type, headers=headers)
         return Response(file.packed, media_type=file.media_type, headers={**headers, "Content-Encoding": "gzip"})
@@ -79,16 +98,32 @@ def dashboard_router(keys: "KeysOf") -> APIRouter:
     return router
 
 
-class KeysOf(Protocol):
-    """The keys of a service, which is opened later than its routes are made."""
+def _set_cookie(request: Request, response: Response, token: str) -> None:
+    """Over HTTPS the cookie is bound to the host; a plain one is sent to the paths of this application alone."""
+    encrypted = _is_encrypted(request)
+    response.set_cookie(
+        SECURE_COOKIE if encrypted else COOKIE,
+        token,
+        max_age=int(LIFE),
+        httponly=True,
+        samesite="strict",
+        secure=encrypted,
+        path="/" if encrypted else _root(request) or "/",
+    )
 
-    def __call__(self) -> Keys:
-        """Its keys."""
+
+def _me(key: ApiKey) -> JSONResponse:
+    return JSONResponse(MeDocument.of(key).as_json())
 
 
-def _document(key: ApiKey) -> dict[str, object]:
-    scopes = sorted({grant.value for own in key.grants for grant in IMPLIED[own]})
-    return {"name": key.name, "tenant": key.tenant, "scopes": scopes}
+def _headers(request: Request) -> dict[bytes, bytes]:
+    return dict(request.scope["headers"])
+
+
+def _root(request: Request) -> str:
+    """The path that the application is mounted under; only characters that need no escape in HTML."""
+    root = str(request.scope.get("root_path", ""))
+    return "".join(letter for letter in root if letter.isalnum() or letter in "/-_.~")
 
 
 def _is_encrypted(request: Request) -> bool:

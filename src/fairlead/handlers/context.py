@@ -7,7 +7,8 @@ from contextlib import asynccontextmanager
 from datetime import datetime
 from typing import Any, Protocol
 
-from fairlead.core.jobs.model import Claim, Priority, instant
+from fairlead.core.durations import instant
+from fairlead.core.jobs.model import Claim, Priority
 from fairlead.core.jobs.progress import ProgressReport
 from fairlead.core.jobs.progress import report as checked_report
 from fairlead.errors import ConfigError, JobCancelled, LeaseLost

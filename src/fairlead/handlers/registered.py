@@ -10,7 +10,8 @@ from pydantic_core import to_json
 
 from fairlead.config import Settings
 from fairlead.core.jobs.failure import CHANGEABLE, Policies, policies
-from fairlead.core.jobs.model import JobType, NewJob
+from fairlead.core.jobs.job_records import JobType
+from fairlead.core.jobs.model import NewJob
 from fairlead.core.jobs.payload import check_payload
 from fairlead.core.jobs.pools import Pools
 from fairlead.core.jobs.retry import Retry

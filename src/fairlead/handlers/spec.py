@@ -14,7 +14,7 @@ from pydantic_core import from_json
 from fairlead.core.durations import Duration, seconds, span
 from fairlead.core.jobs.failure import FailureClass, Policies
 from fairlead.core.jobs.failure import policies as checked_policies
-from fairlead.core.jobs.model import JobType
+from fairlead.core.jobs.job_records import JobType
 from fairlead.core.jobs.pools import BUILT_IN
 from fairlead.core.jobs.retry import Retry
 from fairlead.core.names import check_name

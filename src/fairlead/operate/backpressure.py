@@ -1,26 +1,22 @@
 """Backpressure: the bounds that operators set on what is submitted, and what they refused so far."""
 
-from collections.abc import Mapping
-from typing import Any, NamedTuple
+from collections.abc import Collection, Mapping
+from typing import NamedTuple
 
-from fairlead.core.fairness.tenancy import TIERS
+from fairlead.core.fairness.tenancy import Tenants
 from fairlead.core.protection.backpressure import (
     DEPTH,
+    EACH,
     OVERLOAD,
-    POLICY,
     SUBMISSION,
     Overload,
     Policy,
-    checked_depth,
     depths,
-    flows,
+    rate_limits,
     refuse_by_depth,
-    rule_name,
 )
-from fairlead.core.protection.token_bucket import flow
-from fairlead.errors import ConfigError
-from fairlead.operate.audit import Operator
-from fairlead.operate.settings import Expected, change_control, read_controls, removal
+from fairlead.core.protection.controls import Controls
+from fairlead.operate.controls import read_controls
 from fairlead.records.store import Store
 
 
@@ -45,58 +41,21 @@ async def require_room(store: Store, tenant: str) -> None:
         raise refuse_by_depth(tenant, most, waiting, 1)
 
 
-async def set_depth(
-    store: Store, scope: str, name: str, waiting: int | None, operator: Operator, expected: Expected = None
-) -> None:
-    """Bound how many jobs of a tenant may wait; None removes the bound."""
-    value = None if waiting is None else {"waiting": checked_depth(waiting)}
-    await _change(store, DEPTH, _rule(scope, name, value), value, operator, expected)
-
-
-async def set_rate(
-    store: Store, scope: str, name: str, rate: float | str | None, operator: Operator, burst: float | None = None,
-    expected: Expected = None,
-) -> None:  # fmt: skip
-    """Bound how fast a tenant may submit; None removes the bound."""
-    value = None
-    if rate is not None:
-        way = flow(rate, burst)
-        value = {"rate": way.rate, "burst": way.burst}
-    await _change(store, SUBMISSION, _rule(scope, name, value), value, operator, expected)
-
-
-async def set_overload(store: Store, policy: Overload | None, operator: Operator, expected: Expected = None) -> None:
-    """Say what becomes of low priorities in an overload; None removes the policy."""
-    await _change(store, OVERLOAD, POLICY, None if policy is None else policy.to_value(), operator, expected)
-
-
 async def bounds(store: Store) -> Bounds:
     """All that is set, and what it has refused, put off and shed."""
     controls = await read_controls(store)
-    rates = {name: (way.rate, way.burst) for name, way in flows(controls).items()}
+    rates = {name: (way.rate, way.burst) for name, way in rate_limits(controls).items()}
     kinds = (DEPTH, SUBMISSION, OVERLOAD)
     versions = {(kind, name): item.version for kind in kinds for name, item in controls.of(kind).items()}
     return Bounds(depths(controls), rates, Policy(controls).overload, await store.backpressure.admissions(), versions)
 
 
-def _rule(scope: str, name: str, value: dict[str, Any] | None) -> str:
-    """What is set for a tier must be for one that exists; what was set before may be removed in any case."""
-    if scope == "tier" and value is not None and name not in TIERS:
-        raise ConfigError(f"{name!r} is not a tier; it must be one of {', '.join(TIERS)}")
-    return rule_name(scope, name)
-
-
-def _absent(kind: str, name: str) -> str:
-    if kind == OVERLOAD:
-        return "no overload policy is set"
-    scope, _, whose = name.partition(":")
-    return f"no {'depth' if kind == DEPTH else 'submission rate'} is set for {scope} {whose}"
-
-
-async def _change(
-    store: Store, kind: str, name: str, value: dict[str, Any] | None, operator: Operator, expected: Expected
-) -> None:
-    absent = f"{_absent(kind, name)}; `fairlead backpressure list` shows what is set"
-    decide = removal(kind, name, absent) if value is None else (lambda _: value)
-    action = f"remove {kind}" if value is None else f"set {kind}"
-    await change_control(store, kind, name, decide, operator, action, name, expected)
+async def refusals(store: Store, controls: Controls, kind: str, codes: Collection[str]) -> dict[str, int]:
+    """How many jobs were refused with these codes so far, by the narrowest rule of this kind for their tenants."""
+    rules, tenants, found = controls.of(kind), Tenants(controls), dict[str, int]()
+    for (tenant, code), jobs in (await store.backpressure.admissions()).items():
+        names = (f"tenant:{tenant}", f"tier:{tenants.get(tenant).tier}", f"tenant:{EACH}")
+        rule = next((name for name in names if name in rules), None)
+        if code in codes and rule is not None:
+            found[rule] = found.get(rule, 0) + jobs
+    return found

@@ -2,17 +2,14 @@
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
 
-from fairlead.core.jobs.model import JobType, instant
+from fairlead.core.durations import instant
+from fairlead.core.jobs.job_records import JobType
 from fairlead.core.names import check_name
-from fairlead.core.protection.breaker import BREAKER, Breaker, Tripped, opened_by_hand, tripped
-from fairlead.core.protection.controls import Change, Controls
+from fairlead.core.protection.breaker import BREAKER, BreakerState, breaker_state
+from fairlead.core.protection.controls import Controls
 from fairlead.core.protection.run_counts import DEPENDENCY, TYPE, Sums, breakers_of, subject
-from fairlead.core.stored import restored
 from fairlead.errors import NotSet
-from fairlead.operate.audit import Operator
-from fairlead.ports.jobs import CONTROLS_HINT
 from fairlead.records.store import Store
 
 CLOSED = "closed"
@@ -42,7 +39,7 @@ async def breakers(store: Store, everything: bool = False) -> list[BreakerStatus
     names = users.keys() | known.of(BREAKER).keys()
     told = [name for name in names if everything or not name.startswith(TYPE) or name in counts or _is_set(known, name)]
     return [
-        _status(name, tripped(known.get(BREAKER, name)), counts.get(name, Sums()), users.get(name, ()))
+        _status(name, breaker_state(known.get(BREAKER, name)), counts.get(name, Sums()), users.get(name, ()))
         for name in sorted(told)
     ]
 
@@ -57,39 +54,12 @@ async def breaker(store: Store, name: str) -> BreakerStatus:
     return found[full]
 
 
-async def open_breaker(store: Store, name: str, operator: Operator) -> BreakerStatus:
-    """Let nothing through it start until somebody closes it; what runs goes on, and what waits keeps waiting."""
-    full = (await breaker(store, name)).name
-    policy, now = await _policy(store, full), (await store.controls.read()).now
-    opened = opened_by_hand(policy, operator.actor, operator.reason or f"opened by {operator.actor}", now)
-    await _set(store, full, opened.value(), operator, "open breaker")
-    return await breaker(store, full)
-
-
-async def close_breaker(store: Store, name: str, operator: Operator) -> BreakerStatus:
-    """Let everything through it start at once, and count from nothing."""
-    full = (await breaker(store, name)).name
-    await _set(store, full, None, operator, "close breaker")
-    await store.run_counts.forget([full])
-    return await breaker(store, full)
-
-
 def full_name(name: str) -> str:
     """The name with its scope; without one it is that of a dependency."""
     scope, separator, own = name.partition(":")
     if separator and scope in (TYPE, DEPENDENCY):
         return subject(scope, check_name(scope, own))
     return subject(DEPENDENCY, check_name(DEPENDENCY, name))
-
-
-async def _set(store: Store, name: str, value: dict[str, Any] | None, operator: Operator, action: str) -> None:
-    await store.controls.change([Change(BREAKER, name, value)], operator.note(action, name))
-    await store.jobs.wake([CONTROLS_HINT])
-
-
-async def _policy(store: Store, name: str) -> Breaker:
-    settings = {subject(TYPE, item.name): item.settings for item in await store.types.all()}
-    return restored(Breaker, settings.get(name, {}).get("breaker", {}))
 
 
 async def _controls(store: Store) -> Controls:
@@ -111,7 +81,7 @@ def _users(types: list[JobType]) -> dict[str, tuple[str, ...]]:
     return users
 
 
-def _status(name: str, item: Tripped | None, counted: Sums, types: tuple[str, ...]) -> BreakerStatus:
+def _status(name: str, item: BreakerState | None, counted: Sums, types: tuple[str, ...]) -> BreakerStatus:
     if item is None:
         return BreakerStatus(name, CLOSED, counted.good, counted.bad, types=types)
     return BreakerStatus(

@@ -32,6 +32,7 @@ from fairlead.core.web.signatures import SECRET_BYTES, secret_of
 from fairlead.errors import CallbackNotFound, CallbackRefused
 from fairlead.operate.audit import Operator
 from fairlead.operate.backpressure import require_room
+from fairlead.operate.controls import Expected, require_expected
 from fairlead.records.store import Store
 
 ROUNDS = 5
@@ -108,6 +109,7 @@ async def change_endpoint(
     events: Iterable[str] | None = None,
     pool: str | None = None,
     enabled: bool | None = None,
+    expected: Expected = None,
 ) -> Endpoint:
     """Change what is given of an endpoint."""
     if url is not None:
@@ -121,6 +123,7 @@ async def change_endpoint(
     changes: dict[str, Any] = {field: value for field, value in wanted.items() if value is not None}
     for _ in range(ROUNDS):
         seen = await read_endpoint(store, tenant, name)
+        require_expected(seen.version, expected, f"the callback endpoint {name}")
         changed = replace(seen, **changes, version=seen.version + 1)
         changed = replace(changed, why_disabled=None if changed.enabled else seen.why_disabled)
         note = operator.note("change callback", _target(seen), **changes)

@@ -12,10 +12,11 @@ from random import Random
 
 from fairlead.core.durations import Duration
 from fairlead.core.insight.audit import AuditNote
-from fairlead.core.jobs.cancel import GRACE, Cancelled, cancel_error, demand, make_request, why_not
+from fairlead.core.jobs.cancel import GRACE, Cancelled, cancel_error, cancel_write, make_request, not_cancellable
 from fairlead.core.jobs.failure import Policies
 from fairlead.core.jobs.ids import is_id
-from fairlead.core.jobs.model import CancelRequest, Ending, Held, JobFilter, Outcome
+from fairlead.core.jobs.job_records import JobFilter
+from fairlead.core.jobs.model import CancelRequest, Ending, Held, Outcome
 from fairlead.core.jobs.settle import settle
 from fairlead.core.jobs.states import LIVE, PENDING, State
 from fairlead.errors import ConfigError, JobError, JobNotFound, StoreError, StoreUnavailable
@@ -104,7 +105,7 @@ def live(wanted: JobFilter) -> JobFilter:
     if wanted.states and not states:
         named = ", ".join(wanted.states)
         raise ConfigError(
-            f"jobs that are {named} have ended; only live ones can be cancelled, dead ones by `dlq cancel`"
+            f"jobs that are {named} have ended; only live ones can be cancelled, dead ones with --state dead"
         )
     return replace(wanted, states=states)
 
@@ -143,7 +144,7 @@ async def _try(store: Store, jobs: Sequence[Held], request: CancelRequest, note:
     outcome = Outcome(Ending.CANCELLED, error=cancel_error(request))
     waiting = [settle(job, outcome, ANY, Random()) for job in jobs if job.hold.state in PENDING]
     running = [job for job in jobs if job.hold.state is State.RUNNING]
-    demands = [wish for job in running if (wish := demand(job, request))]
+    demands = [wish for job in running if (wish := cancel_write(job, request))]
     known = {job.id for job in running} - {wish.id for wish in demands}
     if not waiting and not demands:
         return Cancelled(frozenset(), frozenset(known))
@@ -156,7 +157,7 @@ async def _try(store: Store, jobs: Sequence[Held], request: CancelRequest, note:
 async def _refusals(store: Store, job_ids: Sequence[str]) -> dict[str, JobError]:
     """Why these jobs were not cancelled."""
     found = {record.id: record for record in await store.reader.read_many(filter(is_id, job_ids))} if job_ids else {}
-    return {job_id: why_not(found[job_id]) if job_id in found else _missing(job_id) for job_id in job_ids}
+    return {job_id: not_cancellable(found[job_id]) if job_id in found else _missing(job_id) for job_id in job_ids}
 
 
 def _missing(job_id: str) -> JobNotFound:

@@ -8,9 +8,10 @@ from hashlib import sha256
 from typing import Any
 
 from fairlead.core.insight.audit import AuditNote
-from fairlead.core.jobs.changes import WaitingChange, amend, hasten
+from fairlead.core.jobs.changes import WaitingChange, change_waiting, make_ready
 from fairlead.core.jobs.ids import is_id
-from fairlead.core.jobs.model import JobFilter, JobRecord, JobType, Priority
+from fairlead.core.jobs.job_records import JobFilter, JobRecord, JobType
+from fairlead.core.jobs.model import Priority
 from fairlead.core.jobs.states import State
 from fairlead.errors import ConfigError, IllegalMove, JobNotFound
 from fairlead.handlers.options import seconds_at
@@ -41,7 +42,7 @@ async def change_job(
         text, version = _checked(job_type, payload, limit), job_type.version
         limits = registered_marks(job_type, payload, job.limits)
     due = seconds_at("run_at", run_at)
-    change = amend(job, time.time(), priority, due, text, version, limits)
+    change = change_waiting(job, time.time(), priority, due, text, version, limits)
     note = operator.note("change", job_id, **_described(job, priority, run_at, text))
     return await _apply(store, job, change, note)
 
@@ -52,7 +53,15 @@ async def retry_job(store: Store, job_id: str, operator: Operator) -> JobRecord:
     if job.state is State.DEAD:
         await replay_one(store, job_id, operator)
         return await _read(store, job_id)
-    return await _apply(store, job, hasten(job), operator.note("retry", job_id))
+    return await run_job_now(store, job_id, operator)
+
+
+async def run_job_now(store: Store, job_id: str, operator: Operator) -> JobRecord:
+    """Let a job run now that waits for a retry or for its time; returns it as it is then."""
+    job = await _read(store, job_id)
+    if job.state is State.DEAD:
+        raise IllegalMove(f"job {job_id} is dead; to run it again, replay it")
+    return await _apply(store, job, make_ready(job), operator.note("run now", job_id))
 
 
 async def _apply(store: Store, job: JobRecord, change: WaitingChange, note: AuditNote) -> JobRecord:
@@ -99,14 +108,14 @@ async def hasten_many(store: Store, wanted: JobFilter, operator: Operator, most:
     """Let all jobs that fit and wait for their time or for a retry run now; returns how many."""
     chosen = _within(wanted, DELAYED)
     note = operator.note("retry", TARGET, filter=_described_filter(chosen))
-    return await _change(store, chosen, hasten, note, most)
+    return await _change(store, chosen, make_ready, note, most)
 
 
 async def set_priorities(store: Store, wanted: JobFilter, operator: Operator, most: int, priority: Priority) -> int:
     """Give all jobs that fit and still wait another priority; returns how many."""
     chosen = _within(wanted, WAITING)
     note = operator.note("change", TARGET, filter=_described_filter(chosen), priority_after=priority.word)
-    return await _change(store, chosen, lambda job: amend(job, time.time(), priority), note, most)
+    return await _change(store, chosen, lambda job: change_waiting(job, time.time(), priority), note, most)
 
 
 async def _change(store: Store, wanted: JobFilter, decide: Decide, note: AuditNote, most: int) -> int:

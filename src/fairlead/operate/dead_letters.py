@@ -10,9 +10,9 @@ from pydantic_core import to_json
 from fairlead.core.insight.audit import AuditEntry, AuditNote
 from fairlead.core.insight.timeline import Moment, timeline
 from fairlead.core.jobs import dead_letters as replay
-from fairlead.core.jobs.dead_letters import Refusal
+from fairlead.core.jobs.dead_letters import DeadGroup, Refusal
 from fairlead.core.jobs.ids import is_id
-from fairlead.core.jobs.model import AttemptRecord, DeadGroup, JobFilter, JobRecord, JobType, Page
+from fairlead.core.jobs.job_records import AttemptRecord, JobFilter, JobRecord, JobType, Page
 from fairlead.core.jobs.payload import check_payload
 from fairlead.core.jobs.states import State
 from fairlead.errors import IllegalMove, JobError, JobNotFound, UnsafePayload
@@ -92,7 +92,7 @@ async def edit(store: Store, job_id: str, payload: Mapping[str, Any], limit: int
     text, job_type = await _checked(store, record, payload, limit)
     note = operator.note("edit", job_id, **_edited(record, text, job_type))
     if not await store.dead_letters.amend(
-        [replay.amend(record, text, job_type.version, _limits(record, job_type, payload))], note
+        [replay.edit_dead(record, text, job_type.version, _limits(record, job_type, payload))], note
     ):
         raise _refusal(job_id, "edited")
 
@@ -225,7 +225,7 @@ async def _batch_by_batch(store: Store, wanted: JobFilter, most: int | None, pro
 
 
 async def _cancel_all(store: Store, records: Sequence[JobRecord], note: AuditNote) -> Outcome:
-    holds, refused = _decide(records, replay.withdraw)
+    holds, refused = _decide(records, replay.cancel_dead)
     cancelled = await store.dead_letters.cancel(holds, note) if holds else set()
     refused |= {hold.id: _refusal(hold.id, "cancelled") for hold in holds if hold.id not in cancelled}
     return Outcome(tuple(record.id for record in records if record.id in cancelled), refused)

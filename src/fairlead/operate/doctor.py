@@ -6,11 +6,11 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
-from fairlead.core.durations import words
-from fairlead.core.jobs.model import WorkerRecord
+from fairlead.core.durations import humanize
 from fairlead.core.jobs.states import State
+from fairlead.core.jobs.workers import WorkerRecord
 from fairlead.core.protection.backpressure import EACH, TENANT, rule_name
-from fairlead.core.schedule.promotion import Due
+from fairlead.core.schedule.promotion import DueJobs
 from fairlead.core.web.callbacks import TYPE as DELIVERY
 from fairlead.core.web.callbacks import Endpoint
 from fairlead.errors import FairleadError, SchemaMismatch
@@ -145,9 +145,9 @@ def check_pooler(facts: Mapping[str, Any]) -> list[Finding]:
 
 def check_clock(difference: float, uncertainty: float) -> Finding:
     """Whether this machine and the database agree about the time; `difference` is how far the database is ahead."""
-    amount = f"{words(abs(difference))} {'ahead of' if difference > 0 else 'behind'} this machine"
+    amount = f"{humanize(abs(difference))} {'ahead of' if difference > 0 else 'behind'} this machine"
     if abs(difference) - uncertainty <= CLOCK_TOLERANCE:
-        return _ok("clock", f"the database's clock is {amount} (measured to {words(uncertainty)})")
+        return _ok("clock", f"the database's clock is {amount} (measured to {humanize(uncertainty)})")
     return _warning(
         "clock",
         f"the database's clock is {amount}",
@@ -170,16 +170,16 @@ def check_bounds(found: Bounds) -> Finding:
         Level.OK,
         "bounds",
         f"nothing bounds how many jobs of a tenant may wait{some}",
-        "in production set a bound: `fairlead backpressure depth tenant '*' --waiting 1000000`",
+        "in production set a bound: `fairlead settings set depth 'tenant:*' waiting=1000000`",
     )
 
 
-def check_schedule(due: Due, leader: Leader | None) -> Finding:
+def check_schedule(due: DueJobs, leader: Leader | None) -> Finding:
     """Whether due jobs become ready in time, and who sees to that."""
     age = due.overdue or 0.0
     leads = leader is not None and leader.lease_left > 0
     who = f"process {leader.identity[:8]} leads in term {leader.term}" if leader and leads else "no process leads now"
-    waits = f"a due job has waited {words(age)} to become ready" if age else "no due job waits to become ready"
+    waits = f"a due job has waited {humanize(age)} to become ready" if age else "no due job waits to become ready"
     if age < PROMOTER_TOLERANCE:
         return Finding(Level.OK, "schedule", f"{waits}; {who}", figures={AGE: age})
     advice = (

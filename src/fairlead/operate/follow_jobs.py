@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import AsyncGenerator, Callable, Iterator
 from math import ceil
 
-from fairlead.core.jobs.model import JobRecord
+from fairlead.core.jobs.job_records import JobRecord
 from fairlead.core.jobs.states import FINAL
 from fairlead.errors import StoreError, TooManyFollowers
 from fairlead.records.store import Store
@@ -106,11 +106,13 @@ class Follower:
             self._poller.cancel()
 
     def require_room(self, who: str) -> None:
-        """Raise TooManyFollowers where there are as many as there may be, or one has half of the seats already."""
+        """Raise TooManyFollowers where there are as many as there may be, or where one has half of the seats that all
+        others leave: however many are greedy, there is room for the next."""
         if len(self) >= self._most:
             raise TooManyFollowers(f"{self._most} wait or watch here, and that is the most; try again soon")
-        if self._seats[who] >= ceil(self._most / 2):
-            raise TooManyFollowers(f"this key waits or watches {self._seats[who]} times here, half of all there may be")
+        own = self._seats[who]
+        if own >= ceil((self._most - (len(self) - own)) / 2):
+            raise TooManyFollowers(f"this key or tenant waits or watches {own} times here, half of what others leave")
 
     def _enter(self, job: JobRecord) -> Subscription:
         subscription = Subscription(job, self._clock())

@@ -6,9 +6,11 @@ from typing import NamedTuple
 
 from fairlead.core.fairness.tenancy import Tenants
 from fairlead.core.insight.explain import MOST_AHEAD, Explanation, Facts, expected_start, explain
-from fairlead.core.insight.wait_reasons import BudgetFacts, LimitFacts, Runs, ShareFacts, place
-from fairlead.core.jobs.model import ActiveLane, JobRecord, JobType, Lane, WorkerRecord
+from fairlead.core.insight.wait_reasons import BudgetFacts, LimitFacts, RunningJob, ShareFacts, queue_position
+from fairlead.core.jobs.job_records import JobRecord, JobType
+from fairlead.core.jobs.model import ActiveLane, Lane
 from fairlead.core.jobs.states import State
+from fairlead.core.jobs.workers import WorkerRecord
 from fairlead.core.protection.controls import Controls
 from fairlead.core.protection.limits import Rules, usage
 from fairlead.core.protection.run_counts import breakers_of
@@ -71,7 +73,7 @@ async def limits_of(
     found = []
     for name in names:
         allowed = rules.bound(name)
-        tokens = left(use.buckets.get(name), allowed.flow, use.now) if allowed.flow else None
+        tokens = left(use.buckets.get(name), allowed.rate_limit, use.now) if allowed.rate_limit else None
         facts = LimitFacts(name, allowed, used.get(name, 0), tokens)
         if facts.is_crowded:
             holders = await _holders(store, rules, use.running, name, seen_by)
@@ -95,15 +97,17 @@ async def share_of(
     waiting = sorted({item.lane.tenant for item in active if item.lane.pool == lane.pool} | {lane.tenant})
     accounts = (await store.shares.exchange([], 0.0)).balances
     balances = {item.account: item for item in accounts if item.pool == lane.pool}
-    turn = place(own, [tenants.get(name) for name in waiting], balances)
+    turn = queue_position(own, [tenants.get(name) for name in waiting], balances)
     return replace(facts, place=turn, waiting=len(waiting))
 
 
 async def _holders(
     store: Store, rules: Rules, running: Mapping[Lane, int], name: str, seen_by: str | None
-) -> tuple[Runs, ...]:
+) -> tuple[RunningJob, ...]:
     lanes = [lane for lane in running if name in rules.of(lane) and seen_by in (None, lane.tenant)]
-    return tuple(Runs(item.id, item.since, item.worker) for item in await store.limits.holders(lanes, MOST_HOLDERS))
+    return tuple(
+        RunningJob(item.id, item.since, item.worker) for item in await store.limits.holders(lanes, MOST_HOLDERS)
+    )
 
 
 async def _budget(store: Store, tenant: str) -> BudgetFacts:

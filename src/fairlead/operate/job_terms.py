@@ -3,7 +3,7 @@
 from typing import NamedTuple
 
 from fairlead.core.jobs.failure import Policies
-from fairlead.core.jobs.model import JobRecord, JobType
+from fairlead.core.jobs.job_records import JobRecord, JobType
 from fairlead.core.jobs.pools import Pool, Pools, TypeTerms, terms_in
 from fairlead.handlers.options import overridden
 from fairlead.handlers.registered import placed, policies_of, pools_of

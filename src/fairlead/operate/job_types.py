@@ -9,10 +9,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+from fairlead.core.durations import instant
 from fairlead.core.fairness.run_times import Bar, histogram
 from fairlead.core.insight.audit import AuditEntry
 from fairlead.core.insight.wait_times import Spread, merged, spread
-from fairlead.core.jobs.model import JobType, instant
+from fairlead.core.jobs.job_records import JobType
 from fairlead.core.jobs.pools import Pools, TypeTerms
 from fairlead.handlers.registered import placed, pools_of
 from fairlead.operate.job_terms import new_terms

@@ -3,13 +3,12 @@
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from fairlead.core.jobs.model import JobType
+from fairlead.core.jobs.job_records import JobType
 from fairlead.core.protection.controls import Controls
-from fairlead.core.protection.limits import LIMIT, Bound, Rules, bound, limit_name, stored_bound, usage
+from fairlead.core.protection.limits import LIMIT, Bound, Rules, limit_name, stored_bound, usage
 from fairlead.core.protection.token_bucket import left
-from fairlead.errors import ConfigError, NotSet
-from fairlead.operate.audit import Operator
-from fairlead.operate.settings import Expected, change_control, read_controls, removal, version_of
+from fairlead.errors import NotSet
+from fairlead.operate.controls import read_controls, version_of
 from fairlead.records.limits import Holder, LimitUse
 from fairlead.records.store import Store
 
@@ -34,34 +33,6 @@ class LimitInForce(NamedTuple):
     version: int = 0
 
 
-async def set_limit(
-    store: Store,
-    scope: str,
-    name: str,
-    operator: Operator,
-    *,
-    concurrent: int | None = None,
-    rate: float | str | None = None,
-    burst: float | None = None,
-    unlimited: bool = False,
-    expected: Expected = None,
-) -> None:
-    """Limit something from now on; `unlimited` lifts what its handler declares."""
-    if unlimited != (bound(concurrent, rate, burst) == Bound()):
-        raise ConfigError("say what the limit is: a number of concurrent runs, a rate, or that it is unlimited")
-    given = {"concurrent": concurrent, "rate": rate, "burst": burst}
-    value = {key: amount for key, amount in given.items() if amount is not None}
-    control, target = limit_name(scope, name), f"{scope} {name}"
-    await change_control(store, LIMIT, control, lambda _: value, operator, "set limit", target, expected)
-
-
-async def remove_limit(store: Store, scope: str, name: str, operator: Operator, expected: Expected = None) -> None:
-    """Go back to what the handler declares, or to no limit."""
-    control, target = limit_name(scope, name), f"{scope} {name}"
-    decide = removal(LIMIT, control, f"no limit is set for {target}; `fairlead limits list` shows those that are")
-    await change_control(store, LIMIT, control, decide, operator, "remove limit", target, expected)
-
-
 async def limits(store: Store) -> list[LimitInForce]:
     """All limits in force: those that are set or declared, and each key and each one of a kind that is in use."""
     controls, types, use = await read_controls(store), await store.types.all(), await store.limits.use()
@@ -77,7 +48,7 @@ async def show_limit(store: Store, scope: str, name: str) -> LimitInForce:
     controls, types, use = await read_controls(store), await store.types.all(), await store.limits.use()
     rules, full = Rules(declared(types), {}, controls), limit_name(scope, name)
     if rules.bound(full) == Bound() and controls.get(LIMIT, full) is None:
-        raise NotSet(f"nothing limits {scope} {name}; `fairlead limits list` shows what is in force")
+        raise NotSet(f"nothing limits {scope} {name}; `fairlead settings list limit` shows what is in force")
     return _in_force(full, rules, usage(rules, use.running.items()), use, controls)
 
 
@@ -90,7 +61,7 @@ async def limit_holders(store: Store, scope: str, name: str, most: int = MOST_HO
 
 def _in_force(name: str, rules: Rules, used: dict[str, int], use: LimitUse, controls: Controls) -> LimitInForce:
     scope, _, what = name.partition(":")
-    allowed, way = rules.bound(name), rules.bound(name).flow
+    allowed, way = rules.bound(name), rules.bound(name).rate_limit
     running = used.get(name, 0)
     each = what == "*" or (scope == "limit" and any(other.startswith(f"{name}=") for other in used))
     return LimitInForce(

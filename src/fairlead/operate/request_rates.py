@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable
 from typing import NamedTuple
 
-from fairlead.core.protection.token_bucket import Bucket, Flow, left
+from fairlead.core.protection.token_bucket import Bucket, RateLimit, left
 
 MOST_NAMES = 10_000
 
@@ -25,7 +25,7 @@ class Meter:
         self._most = most
         self._buckets: dict[str, Bucket] = {}
 
-    def take(self, name: str, way: Flow) -> Reading:
+    def take(self, name: str, way: RateLimit) -> Reading:
         """Take one, if there is one."""
         now, buckets = self._clock(), self._buckets
         tokens, again_in = left(buckets.pop(name, None), way, now), 0.0
@@ -38,6 +38,6 @@ class Meter:
         buckets[name] = Bucket(tokens, now)
         return Reading(int(tokens), (way.burst - tokens) / way.rate, again_in)
 
-    def again_in(self, name: str, way: Flow) -> float:
+    def again_in(self, name: str, way: RateLimit) -> float:
         """The seconds until one can be taken."""
         return max(0.0, (1 - left(self._buckets.get(name), way, self._clock())) / way.rate)

@@ -8,8 +8,7 @@ from fairlead.core.protection.controls import ABSENT, Controls
 from fairlead.core.protection.retry_budget import KIND, RetryBudget, allowed
 from fairlead.core.protection.run_counts import TENANT, Sums
 from fairlead.core.stored import restored
-from fairlead.operate.audit import Operator
-from fairlead.operate.settings import Expected, change_control, read_controls, removal, version_of
+from fairlead.operate.controls import read_controls, version_of
 from fairlead.records.store import Store
 
 
@@ -54,23 +53,6 @@ async def budget_of(store: Store, controls: Controls, tenant: str) -> RetryBudge
     """The budget in force for a tenant."""
     control = controls.get(KIND, tenant)
     return restored(RetryBudget, control.value) if control and control.value else await _declared(store)
-
-
-async def set_budget(
-    store: Store, tenant: str, policy: RetryBudget, operator: Operator, expected: Expected = None
-) -> None:
-    """Give a tenant a budget of its own; one without a ratio lets all its retries go."""
-    name, value = check_name("tenant", tenant), policy.stored()
-    target = f"tenant {name}"
-    await change_control(store, KIND, name, lambda _: value, operator, "set retry budget", target, expected)
-
-
-async def reset_budget(store: Store, tenant: str, operator: Operator, expected: Expected = None) -> None:
-    """Let the application's budget be in force again."""
-    name = check_name("tenant", tenant)
-    target = f"tenant {name}"
-    decide = removal(KIND, name, f"{target} has no budget of its own; `fairlead budgets list` shows those that have")
-    await change_control(store, KIND, name, decide, operator, "reset retry budget", target, expected)
 
 
 async def _sums(store: Store) -> dict[str, Sums]:

@@ -9,7 +9,8 @@ from functools import partial
 from typing import Any
 from uuid import uuid4
 
-from fairlead.core.jobs.model import JobType, NewJob
+from fairlead.core.jobs.job_records import JobType
+from fairlead.core.jobs.model import NewJob
 from fairlead.core.schedule import fires as recur
 from fairlead.core.schedule.fires import fires_of, reconcile
 from fairlead.core.schedule.schedules import (
@@ -27,7 +28,7 @@ from fairlead.errors import ScheduleNotFound, ScheduleRefused, StoreUnavailable
 from fairlead.handlers.registered import check_schema, dump_payload, registered_type
 from fairlead.operate.audit import Operator
 from fairlead.operate.backpressure import require_room
-from fairlead.operate.settings import Expected, require_expected
+from fairlead.operate.controls import Expected, require_expected
 from fairlead.ports.jobs import RECURRING_HINT
 from fairlead.records.store import Store
 from fairlead.scheduler.recur import Recurrer, new_id
@@ -312,9 +313,9 @@ LEAST_PAUSE = 1.0
 
 async def require_own(store: Store, tenant: str, name: str, expression: str, zone: str | None) -> None:
     """Refuse a new schedule that is not for a tenant itself to make."""
-    own, slash, rest = name.rpartition("/")
-    if own != tenant or not slash or not rest:
-        raise ScheduleRefused(f"the tenant {tenant} adds schedules under its own name, like {tenant}/nightly")
+    own, colon, rest = name.rpartition(":")
+    if own != tenant or not colon or not rest:
+        raise ScheduleRefused(f"the tenant {tenant} adds schedules under its own name, like {tenant}:nightly")
     require_slow(tenant, expression, zone)
     if len(await store.schedules.page(MOST, tenant=tenant)) >= MOST:
         raise ScheduleRefused(f"the tenant {tenant} has {MOST} schedules, and cannot add more itself; remove some")

@@ -1,61 +1,106 @@
-"""Changing one control: upon what is there, in the versions that a caller expects, and with an entry in the audit."""
+"""Reading, listing, setting and removing run-time settings of any kind.
 
-from collections.abc import Callable, Container
+A setting has a kind and a name (`limit` and `tenant:acme`), fields, and a version that each change raises; the version
+is 0 where nobody has set it and the default is in force. A change may name the versions it was decided on. Every change
+is an entry in the audit, and every worker follows within a second. KINDS says what each kind is.
+"""
 
-from fairlead.core.protection.controls import ABSENT, Change, Control, Controls, Value
-from fairlead.errors import ChangedMeanwhile, NotSet, StoreUnavailable
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any, NamedTuple
+
+from fairlead.core.durations import instant
+from fairlead.core.protection.controls import Control, Controls, Value
+from fairlead.errors import ConfigError, NotSet
 from fairlead.operate.audit import Operator
-from fairlead.ports.jobs import CONTROLS_HINT
+from fairlead.operate.controls import Expected, Seen, change_control, read_controls, removal
+from fairlead.operate.setting_fields import Given
+from fairlead.operate.setting_kinds import KINDS, Kind, Wish
+from fairlead.operate.setting_views import View
 from fairlead.records.store import Store
 
-ROUNDS = 10
-
-Expected = Container[int] | None  # the versions a control may have for a change to be made; None is any
-Decide = Callable[[Controls], Value | None]
+__all__ = ["KINDS", "Kind", "Setting", "kind_of", "list_settings", "read_setting", "remove_setting", "set_setting"]
 
 
-async def read_controls(store: Store) -> Controls:
-    """All that is set now."""
-    controls = Controls()
-    controls.follow((await store.controls.read()).controls)
-    return controls
+class Setting(NamedTuple):
+    """What is in force under a name: set by an operator (version above 0), declared by code, or the default."""
+
+    kind: str
+    name: str
+    value: Given | None  # None: nothing is in force
+    state: Given  # what is shown beside it, such as its use now
+    version: int = 0
+    set_at: datetime | None = None
 
 
-async def change_control(
-    store: Store, kind: str, name: str, decide: Decide, operator: Operator, action: str, target: str,
+def kind_of(name: str) -> Kind:
+    """The kind of this name, or ConfigError."""
+    if name not in KINDS:
+        raise ConfigError(f"there are no settings of kind {name!r:.100}; the kinds are {', '.join(KINDS)}")
+    return KINDS[name]
+
+
+async def list_settings(store: Store, kind: str) -> list[Setting]:
+    """All settings of a kind that are in force, by name."""
+    found, controls = kind_of(kind), await read_controls(store)
+    views = await found.views(store, controls, None)
+    return [_setting(found, name, views[name], controls) for name in sorted(views)]
+
+
+async def read_setting(store: Store, kind: str, name: str) -> Setting:
+    """One setting; where nobody has set it, what is in force instead. NotSet where nothing is."""
+    found = kind_of(kind)
+    own, controls = found.checked_name(name), await read_controls(store)
+    view = (await found.views(store, controls, own)).get(own)
+    if view is None:
+        raise NotSet(_absent(found, own))
+    return _setting(found, own, view, controls)
+
+
+async def set_setting(
+    store: Store,
+    kind: str,
+    name: str,
+    given: Mapping[str, Any],
+    operator: Operator,
     expected: Expected = None,
-) -> Control:  # fmt: skip
-    """Set what is decided on what is there, again where somebody was faster; every worker follows within a second."""
-    for _ in range(ROUNDS):
-        controls = await read_controls(store)
-        seen = version_of(controls, kind, name)
-        require_expected(seen, expected, target)
-        value = decide(controls)
-        note = operator.note(action, target, value=value)
-        made = await store.controls.change([Change(kind, name, value, seen)], note)
-        if made:
-            await store.jobs.wake([CONTROLS_HINT])
-            return made[0]
-    raise StoreUnavailable(f"{target} was changed by others {ROUNDS} times in a row; try again")
+    keep: bool = True,
+) -> Setting:
+    """Set the given fields; other fields stay as they are set, or without `keep` have their defaults."""
+    found = kind_of(kind)
+    own, fields = found.checked_name(name), found.read(given)
+    if found.known is not None:
+        await found.known(store, own)
+
+    def decide(seen: Seen) -> Value:
+        before = _own_fields(found, seen.controls.get(found.name, own)) if keep else {}
+        return found.value(Wish(own, {**before, **fields}, operator, *seen))
+
+    await change_control(store, found.name, own, decide, operator, found.set_act, found.target(own), expected)
+    return await read_setting(store, kind, own)
 
 
-def removal(kind: str, name: str, absent: str) -> Decide:
-    """Decide that a control goes; NotSet, which says so and what to do, where there is none."""
-
-    def decide(controls: Controls) -> None:
-        if controls.get(kind, name) is None:
-            raise NotSet(absent)
-
-    return decide
-
-
-def version_of(controls: Controls, kind: str, name: str) -> int:
-    """The version of a control; one that is not set has version 0."""
-    control = controls.get(kind, name)
-    return ABSENT if control is None else control.version
+async def remove_setting(store: Store, kind: str, name: str, operator: Operator, expected: Expected = None) -> None:
+    """Remove what was set, so that the default is in force again; NotSet where nothing was set."""
+    found = kind_of(kind)
+    own = found.checked_name(name)
+    decide = removal(found.name, own, _absent(found, own))
+    await change_control(store, found.name, own, decide, operator, found.remove_act, found.target(own), expected)
+    if found.removed is not None:
+        await found.removed(store, own)
 
 
-def require_expected(version: int, expected: Expected, target: str) -> None:
-    """Refuse a change that was decided on another version."""
-    if expected is not None and version not in expected:
-        raise ChangedMeanwhile(f"{target} is not what you saw: its version is {version} now; read it, and decide again")
+def _own_fields(kind: Kind, control: Control | None) -> dict[str, Any]:
+    names = {field.name for field in kind.fields}
+    value = control.value if control is not None and control.value else {}
+    return {name: field for name, field in value.items() if name in names}
+
+
+def _absent(kind: Kind, name: str) -> str:
+    return f"no {kind.name} is set for {kind.target(name)}; `fairlead settings list {kind.name}` shows what is in force"
+
+
+def _setting(kind: Kind, name: str, view: View, controls: Controls) -> Setting:
+    control = controls.get(kind.name, name)
+    at = instant(control.at) if control else None
+    return Setting(kind.name, name, view.value, view.state, control.version if control else 0, at)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from fairlead.core.jobs.dead_letters import TOLERANCE, Stage, stage_size, why_stop
-from fairlead.core.jobs.model import JobFilter, JobRecord
+from fairlead.core.jobs.job_records import JobFilter, JobRecord
 from fairlead.core.jobs.states import State
 from fairlead.errors import JobError
 from fairlead.operate.audit import Operator

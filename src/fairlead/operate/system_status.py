@@ -4,7 +4,7 @@ import asyncio
 import contextlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 from fairlead.core.insight.diagnosis import (
@@ -12,27 +12,32 @@ from fairlead.core.insight.diagnosis import (
     LATELY,
     PAUSES,
     WINDOW,
-    Alert,
-    Closed,
+    ClosedGate,
     Health,
-    Look,
-    PoolLook,
+    PoolSnapshot,
     Sample,
-    verdict,
+    SystemSnapshot,
+    diagnose,
 )
-from fairlead.core.jobs.model import WorkerRecord
 from fairlead.core.jobs.pools import Pool
+from fairlead.core.jobs.workers import WorkerRecord
 from fairlead.core.protection.run_counts import DEPENDENCY
 from fairlead.errors import StoreError
 from fairlead.handlers.registered import pools_of
 from fairlead.operate.breakers import CLOSED, BreakerStatus, breakers
 from fairlead.operate.pauses import paused
 from fairlead.operate.quarantine import Quarantined, quarantined
-from fairlead.operate.wait_times import WaitView, waits, waits_document
+from fairlead.operate.wait_times import WaitView, waits
 from fairlead.records.store import Store
 from fairlead.scheduler.leader import ROLE
 
 HISTORY = 3600.0
+PHASES = {
+    "open": "is open, and nothing of it starts",
+    "half_open": "lets a few probes through",
+    "ramping": "lets more and more through again",
+}
+MOST_POOLS = 200
 NEWEST = 60.0  # seconds after which a sample says nothing about now
 
 
@@ -64,15 +69,15 @@ async def system_status(store: Store) -> SystemStatus:
     past = await history(store, WINDOW)
     sample = past[-1] if past and past[-1]["at"] > (await store.controls.read()).now - NEWEST else None
     look = await _look(store, stats, past, dict(sample["ended"]) if sample else {})
-    return SystemStatus(verdict(look), stats, sample, await waits(store))
+    return SystemStatus(diagnose(look), stats, sample, await waits(store))
 
 
 async def _look(
     store: Store, stats: Sequence[PoolStats], past: Sequence[Mapping[str, Any]], ended: dict[str, int]
-) -> Look:
+) -> SystemSnapshot:
     aims = await pools_of(store)
     leader = await store.leadership.current(ROLE)
-    return Look(
+    return SystemSnapshot(
         pools=[_pool_look(pool, aims.get(pool.pool)) for pool in stats],
         ended=ended,
         closed=await _closed(store),
@@ -97,24 +102,26 @@ def _sampled(sample: Mapping[str, Any]) -> Sample:
     )
 
 
-async def _closed(store: Store) -> list[Closed]:
+async def _closed(store: Store) -> list[ClosedGate]:
     """What keeps jobs from starting, and where that can be ended."""
     return [
         *(
-            Closed(_breaker(item), GUARDS, "BREAKER_OPEN", item.name)
+            ClosedGate(_breaker(item), GUARDS, "BREAKER_OPEN", item.name)
             for item in await breakers(store)
             if item.phase != CLOSED
         ),
         *(_quarantine(item) for item in await quarantined(store)),
         *(
-            Closed(f"{item.scope} {item.name} is paused: {item.reason}", PAUSES, "PAUSED", f"{item.scope}:{item.name}")
+            ClosedGate(
+                f"{item.scope} {item.name} is paused: {item.reason}", PAUSES, "PAUSED", f"{item.scope}:{item.name}"
+            )
             for item in await paused(store)
         ),
     ]
 
 
-def _quarantine(item: Quarantined) -> Closed:
-    return Closed(f"type {item.type} is in quarantine: {item.why}", GUARDS, "QUARANTINED", item.type)
+def _quarantine(item: Quarantined) -> ClosedGate:
+    return ClosedGate(f"type {item.type} is in quarantine: {item.why}", GUARDS, "QUARANTINED", item.type)
 
 
 def _breaker(item: BreakerStatus) -> str:
@@ -122,8 +129,8 @@ def _breaker(item: BreakerStatus) -> str:
     scope, _, name = item.name.partition(":")
     if item.by is not None:
         return f"the breaker {item.name} is {item.phase} by hand: {item.why}"
-    broken = f"the dependency {name} is broken" if scope == DEPENDENCY else f"type {name} fails"
-    return f"{broken}: {item.why}, so its breaker is {item.phase}"
+    subject = f"the dependency {name}" if scope == DEPENDENCY else f"type {name}"
+    return f"{subject} failed ({item.why}): its breaker {PHASES.get(item.phase, f'is {item.phase}')}"
 
 
 async def history(store: Store, back: float = HISTORY) -> list[dict[str, Any]]:
@@ -131,42 +138,26 @@ async def history(store: Store, back: float = HISTORY) -> list[dict[str, Any]]:
     return [{"at": at, **json.loads(value)} for at, value in await store.samples.read(back)]
 
 
-def status_document(found: SystemStatus) -> dict[str, Any]:
-    """The status in JSON."""
-    return {
-        "health": health_document(found.health),
-        "pools": [asdict(pool) for pool in found.pools],
-        "sample": found.sample,
-        "waits": waits_document(found.waits),
-    }
-
-
-def health_document(found: Health) -> dict[str, Any]:
-    """The verdict in JSON."""
-    document = {**asdict(found), "topics": [topic._asdict() for topic in found.topics]}
-    return {**document, "alerts": [alert_document(alert) for alert in found.alerts]}
-
-
-def alert_document(alert: Alert) -> dict[str, Any]:
-    """An alert in JSON."""
-    return {
-        "level": alert.level,
-        "code": alert.code,
-        "about": alert.about or None,
-        "sentence": alert.sentence,
-        "hint": alert.hint,
-    }
-
-
-def _pool_look(stats: PoolStats, pool: Pool) -> PoolLook:
+def _pool_look(stats: PoolStats, pool: Pool) -> PoolSnapshot:
     ready, runs = stats.jobs.get("ready", 0), stats.jobs.get("running", 0)
-    return PoolLook(
+    return PoolSnapshot(
         stats.pool, ready, stats.oldest_ready, stats.workers, stats.slots, stats.running, runs, pool.wait, pool.depth
     )
 
 
+def _shown(pools: set[str], counts: Mapping[tuple[str, str], int], live: Sequence[WorkerRecord]) -> list[str]:
+    """At most MOST_POOLS pools, by name; a submission may name any pool."""
+    if len(pools) <= MOST_POOLS:
+        return sorted(pools)
+    served = {pool for worker in live for pool in worker.info.pools}
+    jobs: dict[str, int] = {}
+    for (pool, _), count in counts.items():
+        jobs[pool] = jobs.get(pool, 0) + count
+    return sorted(sorted(pools, key=lambda pool: (pool not in served, -jobs.get(pool, 0), pool))[:MOST_POOLS])
+
+
 async def pool_stats(store: Store) -> list[PoolStats]:
-    """Every pool that has jobs or workers, by name."""
+    """The pools that have jobs or workers, by name; of very many, those with workers and with the most jobs."""
     counts = await store.reader.count_jobs()
     now = (await store.controls.read()).now
     since: dict[str, float] = {}
@@ -175,7 +166,7 @@ async def pool_stats(store: Store) -> list[PoolStats]:
     live = [worker for worker in await store.workers.all() if worker.live]
     pools = {pool for pool, _ in counts} | {pool for worker in live for pool in worker.info.pools}
     found = []
-    for pool in sorted(pools):
+    for pool in _shown(pools, counts, live):
         serving = [worker for worker in live if pool in worker.info.pools]
         found.append(
             PoolStats(
@@ -201,7 +192,7 @@ class StatusFeed:
         self._viewers = 0
         self._task: asyncio.Task[None] | None = None
         self._looked = asyncio.Condition()
-        self.newest: dict[str, Any] | None = None
+        self.newest: SystemStatus | None = None
         self._closed = asyncio.Event()
 
     @property
@@ -220,11 +211,11 @@ class StatusFeed:
         finally:
             self._viewers -= 1
 
-    async def next(self) -> dict[str, Any]:
-        """The next look."""
+    async def next(self) -> SystemStatus | None:
+        """The next look; None where there is none any more."""
         async with self._looked:
             await self._looked.wait()
-            return self.newest or {}
+            return self.newest
 
     def close(self) -> None:
         """Let all viewers go."""
@@ -234,7 +225,7 @@ class StatusFeed:
         try:
             while self._viewers and not self.is_closed:
                 with contextlib.suppress(StoreError):
-                    self.newest = status_document(await system_status(self._store))
+                    self.newest = await system_status(self._store)
                 await self._tell()
                 with contextlib.suppress(TimeoutError):
                     async with asyncio.timeout(INTERVAL):

@@ -3,7 +3,7 @@
 import time
 from collections.abc import Callable, Mapping
 
-from fairlead.core.jobs.model import JobRecord, JobType
+from fairlead.core.jobs.job_records import JobRecord, JobType
 from fairlead.core.jobs.pools import Pools
 from fairlead.handlers.registered import Registered, compiled, placed, pools_of, unknown_type
 from fairlead.operate.cache import Cached

@@ -5,7 +5,6 @@ The counts are the workers' own, flushed every few seconds, so what is shown is 
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from fairlead.core.insight.wait_times import Spread, WaitCount, by_minute, by_pool, spread_of
 from fairlead.records.store import Store
@@ -27,21 +26,6 @@ class WaitView:
 async def waits(store: Store, window: float = LATELY) -> WaitView:
     """The waits of the last seconds."""
     return _view(await store.shares.wait_counts(window), window)
-
-
-def waits_document(view: WaitView) -> dict[str, Any]:
-    """The waits in JSON."""
-    return {
-        "seconds": view.seconds,
-        "all": view.all and spread_document(view.all),
-        "pools": {pool: spread_document(found) for pool, found in view.pools.items()},
-        "minutes": [{"at": minute, **spread_document(found)} for minute, found in view.minutes.items()],
-    }
-
-
-def spread_document(found: Spread) -> dict[str, Any]:
-    """Percentiles in JSON, in seconds."""
-    return {"count": found.total, **{name: round(getattr(found, name), 6) for name in ("p50", "p95", "p99")}}
 
 
 def _view(counts: Sequence[WaitCount], window: float) -> WaitView:

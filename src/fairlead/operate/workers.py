@@ -20,5 +20,5 @@ async def direct(store: Store, worker_id: str, direction: Direction, operator: O
     """Tell a live worker to end; a hint makes it report, and so hear of it, at once."""
     note = operator.note("drain" if direction is Direction.DRAIN else "stop", f"worker {worker_id}")
     if not is_id(worker_id) or not await store.workers.direct(worker_id, direction.value, note):
-        raise WorkerNotFound(f"there is no live worker {worker_id}; list them with `fairlead workers`")
+        raise WorkerNotFound(f"there is no live worker {worker_id}; list them with `fairlead workers list`")
     await store.jobs.wake([f"{WORKER_HINT}{worker_id}"])

@@ -1,1 +1,1 @@
-"""What the engine asks of the outside world: one protocol a file, each with the essay that defines it."""
+"""Protocols that stores implement, one in each file, with the rules that every implementation keeps. No code."""

@@ -1,7 +1,7 @@
-"""Database: named SQL statements, one at a time or as a script in a transaction.
+"""Database: runs named SQL statements, one at a time or as a script in a transaction.
 
-What a store does alike on every database is written once over these five methods. A script is a generator that yields
-statements and is sent their rows: whoever runs it decides on which connection, blocking or not.
+The records package is written once over these five methods. A script is a generator that yields statements and receives
+their rows, so the same script runs on the store's connection or in a caller's transaction, blocking or async.
 """
 
 from collections.abc import Callable, Generator, Sequence
@@ -21,14 +21,14 @@ class Run(NamedTuple):
 
 
 class RunEach(NamedTuple):
-    """Run a statement for each of these rows; all rows that it returns come back together."""
+    """Run a statement once for each of these rows; all returned rows come back in one list."""
 
     query: str
     rows: list[dict[str, Any]]
 
 
 class Settle(NamedTuple):
-    """Apply these settlements as the store's own `settle` does; returns a row (id,) for each that held."""
+    """Apply these settlements as `JobStore.settle` does; returns a row (id,) for each one whose hold was valid."""
 
     settlements: Sequence[Settlement]
 
@@ -41,15 +41,15 @@ class Database(Protocol):
     """A database, or one open transaction of it."""
 
     async def transact(self, make_script: Callable[[], Script[Value]]) -> Value:
-        """Run the script in a transaction and return its value; the script is made anew for each try."""
+        """Run the script in a transaction and return its value; each retry makes a new script."""
         raise NotImplementedError
 
     async def ask(self, name: str, **parameters: Any) -> Rows:
-        """Run one statement that only reads."""
+        """Run one read-only statement."""
         raise NotImplementedError
 
     async def ask_each(self, name: str, batch: Sequence[dict[str, Any]]) -> Rows:
-        """Run one statement that only reads, for each row of the batch."""
+        """Run one read-only statement for each row of the batch."""
         raise NotImplementedError
 
     async def run(self, name: str, **parameters: Any) -> Rows:

@@ -14,22 +14,22 @@ class Audit:
         self._database = database
 
     async def append(self, note: AuditNote, jobs: Sequence[str] = ()) -> AuditEntry:
-        """Write an entry about these jobs at the end of the chain."""
+        """Append an entry about these jobs to the chain."""
         return await self._database.transact(lambda: append_script(note, jobs))
 
     async def read(self, limit: int, cursor: int | None = None, job_id: str | None = None) -> list[AuditEntry]:
-        """Entries, newest first, of one job or of all."""
+        """Return entries, newest first, of one job or of all."""
         name = "read_audit" if job_id is None else "read_audit_of"
         found = await self._database.ask(name, limit=limit, cursor=cursor, job_id=job_id)
         return [AuditEntry(*row) for row in found]
 
     async def head(self) -> AuditHead:
-        """Where the chain ends."""
+        """Return the head of the chain."""
         found = await self._database.ask("read_audit_head")
         return AuditHead(*found[0]) if found else AuditHead(0, "")
 
     async def about(self, target: str, limit: int) -> list[AuditEntry]:
-        """Entries of the audit about one target, newest first."""
+        """Return entries about one target, newest first."""
         return [AuditEntry(*row) for row in await self._database.ask("audit_about", target=target, limit=limit)]
 
 

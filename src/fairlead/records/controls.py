@@ -1,4 +1,4 @@
-"""Controls: settings at run time, with versions from one sequence."""
+"""Controls: run-time settings with versions from one sequence."""
 
 import json
 from collections.abc import Sequence
@@ -17,16 +17,16 @@ class Controls:
         self._database = database
 
     async def read(self, since: int = 0) -> Changed:
-        """The controls that were set or removed after a version, oldest change first."""
+        """Return the controls that were set or removed after version `since`, oldest change first."""
         return changed_of(await self._database.ask("read_controls", since=since))
 
     async def change(self, changes: Sequence[Change], note: AuditNote | None = None) -> list[Control]:
-        """Apply the changes that were decided upon what is there; returns the controls they made."""
+        """Apply the changes whose seen version is current; returns the resulting controls."""
         return await self._database.transact(lambda: _change_script(changes, note))
 
 
 def changed_of(found: Sequence[Any]) -> Changed:
-    """From what read_controls found: controls, and the clock last."""
+    """Convert the rows of read_controls; the last row has the clock."""
     *controls, (*_, now) = found
     return Changed([_control_of(row) for row in controls], now)
 

@@ -1,20 +1,21 @@
-"""Dead letters: listing them by group, and the moves that an operator makes.
+"""Dead letters: groups of dead jobs, and reviving, editing, cancelling and removing them.
 
-A revival needs its idempotency key before it may be live. The keys go through the same statements as those of a
-submission, after the job's own key was released: a submitter who has just read that key as free, since its job was
-dead, finds it gone when it takes over, reads again, and finds the revived job. Whoever commits first has the key.
+A revival takes the job's idempotency key with the same statements as a submission, after the job's own key was
+released. A concurrent submission that has just read the key as free fails its compare-and-swap, reads again, and finds
+the revived job. Whoever commits first has the key.
 
-What an operator does and the audit entry about it are one transaction, so that there is neither without the other. The
-audit comes last: its lock is held for the shortest time.
+Each action and its audit entry are one transaction. The entry is written last, so that the audit's lock is held
+briefly.
 """
 
 from collections.abc import Iterable, Sequence
 from typing import Any
 
 from fairlead.core.insight.audit import AuditNote
-from fairlead.core.jobs.dead_letters import Amendment, DeadHold, Refusal, Revival, Revived
+from fairlead.core.jobs.dead_letters import DeadEdit, DeadGroup, DeadHold, Refusal, Revival, Revived
 from fairlead.core.jobs.idempotency import split_repeats
-from fairlead.core.jobs.model import DeadGroup, JobFilter, Lane, NewJob, Scope, Unique
+from fairlead.core.jobs.job_records import JobFilter
+from fairlead.core.jobs.model import Lane, NewJob, Scope, Unique
 from fairlead.core.jobs.states import State
 from fairlead.ports.database import Database, Run, RunEach, Script
 from fairlead.records import rows
@@ -24,46 +25,46 @@ from fairlead.records.lanes import ensure_lanes
 
 
 class DeadLetters:
-    """Groups, revives, amends, cancels and removes dead jobs; each move names the death it was decided about."""
+    """Groups, revives, edits, cancels and removes dead jobs; each write is a compare-and-swap on fence and end."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
     async def groups(self, wanted: JobFilter, limit: int) -> list[DeadGroup]:
-        """Dead jobs by type and fingerprint, the largest group first."""
+        """Return dead jobs grouped by type and fingerprint, the largest group first."""
         found = await self._database.ask("dead_groups", limit=limit, **rows.filter_row(wanted))
         return [rows.group_of(row) for row in found]
 
     async def trend(self, wanted: JobFilter, width: float, parts: int) -> dict[tuple[str | None, str], list[int]]:
-        """How many died in each of the last parts of time, oldest first, by fingerprint and type."""
+        """Return deaths in each of the last `parts` intervals, oldest first, by (fingerprint, type)."""
         found: dict[tuple[str | None, str], list[int]] = {}
         for row in await self._database.ask("dead_trend", width=width, parts=parts, **rows.filter_row(wanted)):
             found.setdefault((row[0], row[1]), [0] * parts)[parts - 1 - row[2]] = row[3]
         return found
 
     async def revive(self, revivals: Sequence[Revival], note: AuditNote) -> Revived:
-        """Make dead jobs ready again where they are still what was seen and their key is not another job's."""
+        """Make dead jobs ready again if they are unchanged and no other job holds their key."""
         return await self._database.transact(lambda: revive_script(revivals, note))
 
-    async def amend(self, amendments: Sequence[Amendment], note: AuditNote) -> set[str]:
-        """Replace the payload of dead jobs that are still what was seen; returns their ids."""
+    async def amend(self, amendments: Sequence[DeadEdit], note: AuditNote) -> set[str]:
+        """Replace the payload of unchanged dead jobs; returns their ids."""
         return await self._database.transact(lambda: _amend(amendments, note))
 
     async def cancel(self, holds: Sequence[DeadHold], note: AuditNote) -> set[str]:
-        """Make dead jobs cancelled that are still what was seen; returns their ids."""
+        """Cancel unchanged dead jobs; returns their ids."""
         return await self._database.transact(lambda: _cancel(holds, note))
 
     async def purge(self, wanted: JobFilter, older_than: float, limit: int, note: AuditNote) -> int:
-        """Remove up to `limit` dead jobs that died so many seconds ago, with their attempts; returns how many."""
+        """Remove up to `limit` jobs that died over `older_than` seconds ago, with their attempts; returns how many."""
         return await self._database.transact(lambda: _purge(wanted, older_than, limit, note))
 
     async def remove(self, holds: Sequence[DeadHold], note: AuditNote) -> set[str]:
-        """Remove dead jobs that are still what was seen, with their attempts; returns their ids."""
+        """Remove unchanged dead jobs with their attempts; returns their ids."""
         return await self._database.transact(lambda: _remove(holds, note))
 
 
 def revive_script(revivals: Sequence[Revival], note: AuditNote) -> Script[Revived]:
-    """Look which are still dead, take their keys, move the jobs, and write it down."""
+    """Lock the jobs that are still dead, take their keys, make them ready, and append the audit entry."""
     once = list({item.hold: item for item in revivals}.values())
     timely, refused = yield from _still_dead(once)
     taken = yield from _take_keys([_keyed(item) for item in timely if item.key is not None])
@@ -73,11 +74,12 @@ def revive_script(revivals: Sequence[Revival], note: AuditNote) -> Script[Revive
     if free:
         yield from _insert_lanes(item.lane for item in free if item.payload is not None)
         ids = {row[0] for row in (yield RunEach("revive", [_revival_row(item) for item in free]))}
+        yield RunEach("remove_revived", [{"id": job_id} for job_id in sorted(ids)])
         yield from append_script(_counted(note, ids), sorted(ids))
     return Revived(frozenset(ids), refused)
 
 
-def _amend(amendments: Sequence[Amendment], note: AuditNote) -> Script[set[str]]:
+def _amend(amendments: Sequence[DeadEdit], note: AuditNote) -> Script[set[str]]:
     yield from _insert_lanes(item.lane for item in amendments)
     batch = [{**_hold_row(item.hold), "lane": item.lane.id, "payload": item.payload} for item in amendments]
     return (yield from _change("amend_dead", batch, note))
@@ -106,7 +108,7 @@ def _remove(holds: Sequence[DeadHold], note: AuditNote) -> Script[set[str]]:
 
 
 def _purge_remains(ids: set[str]) -> Script[None]:
-    """Remove what is kept beside the records of these jobs."""
+    """Remove attempts, effects and progress of these jobs."""
     gone = [{"id": job_id} for job_id in sorted(ids)]
     for query in ("purge_attempts", "purge_effects", "purge_progress"):
         yield RunEach(query, gone)
@@ -120,7 +122,7 @@ def _change(query: str, batch: list[dict[str, Any]], note: AuditNote) -> Script[
 
 
 def _still_dead(revivals: Sequence[Revival]) -> Script[tuple[list[Revival], dict[str, Refusal]]]:
-    """Those that hold and would not expire at once; and why the others are refused."""
+    """Return the revivals that are possible, and the refusals of the others by id."""
     found = (yield RunEach("lock_dead", [_hold_row(item.hold) for item in revivals])) if revivals else []
     late = {(row[0], row[1]): bool(row[2]) for row in found}
     current = [item for item in revivals if (item.id, item.hold.fence) in late]
@@ -131,7 +133,7 @@ def _still_dead(revivals: Sequence[Revival]) -> Script[tuple[list[Revival], dict
 
 
 def _take_keys(keyed: Sequence[NewJob]) -> Script[set[str]]:
-    """Make the jobs the holders of their keys; returns those whose key is another's, also in this batch."""
+    """Reserve the keys for the jobs; returns the ids of jobs whose key another job holds, also in this batch."""
     first, repeats = split_repeats(keyed)
     if first:
         yield RunEach("release_keys", [_own_key(job) for job in first])
@@ -150,14 +152,14 @@ def _counted(note: AuditNote, ids: set[str]) -> AuditNote:
 
 
 def _keyed(revival: Revival) -> NewJob:
-    """The submission whose key this revival needs. A key that was forgotten was held while the job was live."""
+    """Return a submission with the revival's key, in the scope that lasts while the job is live."""
     assert revival.key is not None
     return NewJob(revival.id, revival.lane, "", unique=Unique(revival.key, Scope.ACTIVE))
 
 
 def _own_key(job: NewJob) -> dict[str, Any]:
     assert job.unique is not None
-    return {"tenant": job.lane.tenant, "key": job.unique.key, "job_id": job.id}
+    return {"tenant": job.lane.tenant, "type": job.lane.type, "key": job.unique.key, "job_id": job.id}
 
 
 def _hold_row(hold: DeadHold) -> dict[str, Any]:

@@ -1,9 +1,9 @@
-"""Telling a write that adds up from its repetition, alike for every store."""
+"""Detection of repeated writes by their flush number."""
 
 from fairlead.core.flush import Flush
 from fairlead.ports.database import Run, Script
 
 
 def is_new(flush: Flush | None) -> Script[bool]:
-    """Whether this was not written before; it counts as written with the transaction. Without a number all is new."""
+    """Record a flush; returns whether it is new. Without a flush every write is new."""
     return flush is None or bool((yield Run("note_flush", flush._asdict())))

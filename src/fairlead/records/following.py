@@ -1,6 +1,6 @@
-"""What a store does after jobs have ended: store those that follow, in the same transaction.
+"""Follow-up jobs of ended jobs, stored in the transaction that ends them.
 
-An expired job may name a handler that is told, and every job may name a callback endpoint.
+An expired job can name a follow-up handler, and every job can name a callback endpoint that gets a delivery.
 """
 
 from collections.abc import Iterable, Sequence
@@ -18,7 +18,7 @@ from fairlead.records.lanes import ensure_lanes
 
 
 def follow_script(ids: Iterable[str]) -> Script[None]:
-    """Store the jobs that follow from these, which have just ended."""
+    """Store the follow-up jobs and deliveries of jobs that have just ended."""
     batch = [{"id": job_id} for job_id in ids]
     found = (yield RunEach("read_ended", batch)) if batch else []
     following = [job for row in found if (job := _after_expiry(row)) is not None]
@@ -29,7 +29,7 @@ def follow_script(ids: Iterable[str]) -> Script[None]:
 
 
 def _deliveries(ended: Sequence[EndedJob]) -> Script[list[NewJob]]:
-    """The deliveries to the endpoints that these jobs name, as the endpoints are now."""
+    """Return the delivery jobs for the endpoints that these jobs name."""
     named = [(job, name) for job in ended if (name := endpoint_named(job.options)) is not None]
     wanted = sorted({(owner, name) for job, name in named for owner in (job.lane.tenant, EVERYONE)})
     if not wanted:

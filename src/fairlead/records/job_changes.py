@@ -1,13 +1,13 @@
-"""Changes of live jobs by operators: cancelling, and amending jobs that wait; each with its audit entry.
+"""Operators' changes of live jobs: cancelling jobs and changing waiting jobs, each with its audit entry.
 
-Jobs that wait are settled, wishes are stored with those that run, and the audit entry about both is written last.
+To cancel, waiting jobs are settled, a cancel request is stored with running jobs, and the audit entry is written last.
 """
 
 from collections.abc import Sequence
 from typing import Any
 
 from fairlead.core.insight.audit import AuditNote
-from fairlead.core.jobs.cancel import Cancelled, Demand
+from fairlead.core.jobs.cancel import Cancelled, CancelWrite
 from fairlead.core.jobs.changes import WaitingChange
 from fairlead.core.jobs.model import CancelRequest, Settlement
 from fairlead.ports.database import Database, RunEach, Script, Settle
@@ -16,40 +16,44 @@ from fairlead.records.audit import append_script
 
 
 class JobChanges:
-    """Cancels and amends live jobs that are still as they were seen."""
+    """Cancels and changes live jobs that are unchanged since they were read."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    async def cancel(self, settlements: Sequence[Settlement], demands: Sequence[Demand], note: AuditNote) -> Cancelled:
-        """Apply the settlements that hold, and store the wishes about runs that still are what was seen."""
-        return await self._database.transact(lambda: cancel_script(settlements, demands, note))
+    async def cancel(
+        self, settlements: Sequence[Settlement], requests: Sequence[CancelWrite], note: AuditNote
+    ) -> Cancelled:
+        """Settle waiting jobs and store cancel requests with running jobs, if they are unchanged."""
+        return await self._database.transact(lambda: cancel_script(settlements, requests, note))
 
     async def cancel_requests(self, owner: str) -> dict[tuple[str, int], CancelRequest]:
-        """What was asked about the runs of a worker, by job and fence."""
+        """Return the cancel requests for a worker's runs, by (job id, fence)."""
         found = await self._database.ask("cancel_requests", owner=owner)
         return {(row[0], row[1]): CancelRequest(*row[2:5]) for row in found}
 
     async def amend_waiting(self, changes: Sequence[WaitingChange], note: AuditNote) -> set[str]:
-        """Apply changes to jobs that still wait as they were seen; returns their ids."""
+        """Apply changes to waiting jobs that are unchanged; returns their ids."""
         return await self._database.transact(lambda: _amend(changes, note))
 
 
-def cancel_script(settlements: Sequence[Settlement], demands: Sequence[Demand], note: AuditNote) -> Script[Cancelled]:
-    """Settle what waits, ask what runs, and write it down if there was anything."""
+def cancel_script(
+    settlements: Sequence[Settlement], requests: Sequence[CancelWrite], note: AuditNote
+) -> Script[Cancelled]:
+    """Settle waiting jobs, store requests with running jobs, and append the audit entry."""
     done = {row[0] for row in (yield Settle(settlements))} if settlements else set()
-    wishes = [_demand_row(item) for item in demands]
-    asked = {row[0] for row in (yield RunEach("request_cancel", wishes))} if wishes else set()
+    batch = [_request_row(item) for item in requests]
+    asked = {row[0] for row in (yield RunEach("request_cancel", batch))} if batch else set()
     if done or asked:
         ids = sorted(done | asked)
         yield from append_script(note.about(count=len(ids), jobs=ids, asked=sorted(asked)), ids)
     return Cancelled(frozenset(done), frozenset(asked))
 
 
-def _demand_row(demand: Demand) -> dict[str, Any]:
-    hold, request = demand.hold, demand.request
+def _request_row(write: CancelWrite) -> dict[str, Any]:
+    hold, request = write.hold, write.request
     return {
-        "id": demand.id,
+        "id": write.id,
         "held_state": hold.state.value,
         "held_fence": hold.fence,
         "held_owner": hold.owner,

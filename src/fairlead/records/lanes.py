@@ -1,7 +1,7 @@
-"""What a store's process knows about lanes. A lane never changes, so nothing here goes stale; any thread may add one.
+"""A cache of lanes by id, and the script that inserts missing lanes. A lane never changes; any thread may add one.
 
-Only lanes with a key of the payload are ever removed from the store. They are known for reading, and forgotten again
-when they are many; whoever submits to one makes sure each time that it is there.
+Only lanes with a key of the payload are ever removed from the store. The cache uses them for reading and drops them
+when they are many; a submission to such a lane always checks that it is stored.
 """
 
 import threading
@@ -15,7 +15,7 @@ MOST_KEYED = 50_000
 
 
 class KnownLanes:
-    """The lanes this process has read or written."""
+    """A cache of the lanes that this process has read or written."""
 
     def __init__(self) -> None:
         self._lanes: dict[int, Lane] = {}
@@ -26,7 +26,7 @@ class KnownLanes:
         return self._lanes[lane_id]
 
     def add(self, lanes: Iterable[Lane]) -> None:
-        """Remember lanes that are in the store."""
+        """Add stored lanes to the cache."""
         with self._lock:
             for lane in lanes:
                 self._lanes[lane.id] = lane
@@ -34,14 +34,14 @@ class KnownLanes:
                     self._keyed.add(lane.id)
 
     async def learn(self, database: Database, lane_ids: Iterable[int]) -> None:
-        """Read lanes until all of these are known; one may be removed while others are read."""
+        """Read lanes until all of these are cached; one may be dropped while others are read."""
         wanted = list(lane_ids)
         while unknown := self.unknown_among(wanted):
             found = await database.ask_each("read_lanes", [{"id": item} for item in unknown])
             self.add(rows.lane_of(row) for row in found)
 
     def trim(self) -> None:
-        """Forget the lanes with keys where they are many."""
+        """Drop the lanes with keys if there are many."""
         with self._lock:
             if len(self._keyed) > MOST_KEYED:
                 for lane_id in self._keyed:
@@ -49,16 +49,16 @@ class KnownLanes:
                 self._keyed.clear()
 
     def new_among(self, lanes: Iterable[Lane]) -> list[Lane]:
-        """Those that may not be in the store yet."""
+        """Return the lanes that may be missing in the store."""
         return [lane for lane in lanes if lane.id not in self._lanes or lane.is_keyed]
 
     def unknown_among(self, lane_ids: Iterable[int]) -> list[int]:
-        """The ids that have to be read first."""
+        """Return the ids that are not cached."""
         return [lane_id for lane_id in set(lane_ids) if lane_id not in self._lanes]
 
 
 def ensure_lanes(lanes: Iterable[Lane]) -> Script[None]:
-    """Insert those that are not there, and keep the others from being removed.
+    """Insert missing lanes, and keep idle ones from being removed.
 
     They are read first, since two open transactions that write the same lane would wait for each other.
     """
@@ -73,7 +73,7 @@ def ensure_lanes(lanes: Iterable[Lane]) -> Script[None]:
 
 
 def distinct_lanes(jobs: Iterable[NewJob]) -> list[Lane]:
-    """The lanes of these jobs; neighbours mostly share one, which is not looked at twice."""
+    """Return the distinct lanes of these jobs; fast for runs of jobs with the same lane."""
     found: dict[Lane, None] = {}
     last = None
     for job in jobs:

@@ -1,12 +1,12 @@
-"""Limits over all workers: claims under concurrency and rate limits, and their use.
+"""Limits over all workers: claims under concurrency and rate limits, and the usage of limits.
 
-A claim under limits is one transaction: lock the row of each limit, in the order of their names; count what runs from
-the jobs themselves; let core decide how many may start; claim them; write the buckets of those with a rate. Who waits
-for a lock counts after it has it, and so counts what the one before has started. Nothing is counted that a crash could
-leave behind: a job counts while it is running, and that ends when it is settled or recovered.
+A claim under limits is one transaction: lock the row of each limit in the order of their names, count the running jobs,
+let core decide how many may start, claim them, write the token buckets. A second claim waits for the locks and then
+counts the jobs of the first. There is no counter that a crash could leave wrong: a job counts while it is running,
+until it is settled or recovered.
 
-The rows are made beforehand, by a statement of its own: made inside the transaction, two of them could wait for each
-other crosswise. The pruner removes rows that make no difference; who finds one missing makes it again.
+The rows are inserted by a statement before the transaction, since two transactions that insert them could deadlock. The
+pruner removes rows with full buckets; a claim that finds a row missing inserts it again.
 """
 
 import json
@@ -14,8 +14,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, TypeVar
 
 from fairlead.core.jobs.model import Claim, Lane, Lease, Quota
-from fairlead.core.protection.limits import Account, Bound, Rules, Wanted, account, grant, room, usage
-from fairlead.core.protection.token_bucket import Bucket, Flow, full_at, left, take, wait
+from fairlead.core.protection.limits import Bound, LimitedQuota, LimitState, Rules, grant, limit_state, room, usage
+from fairlead.core.protection.token_bucket import Bucket, RateLimit, full_at, left, take, wait
 from fairlead.errors import StoreUnavailable
 from fairlead.ports.database import Run, RunEach, Script
 from fairlead.ports.jobs import JobStore
@@ -29,14 +29,14 @@ Value = TypeVar("Value")
 
 
 class LimitedClaims(NamedTuple):
-    """What was claimed under limits, and which are full now, with the seconds until there is room where known."""
+    """The claimed jobs, and the limits that are full now with the seconds until they have room (None: unknown)."""
 
     claims: list[Claim]
     full: Mapping[str, float | None]
 
 
 class LimitUse(NamedTuple):
-    """How many jobs run in each lane, and the buckets that are not full, at an instant of the store's clock."""
+    """The number of running jobs of each lane, and the buckets that are not full, at the database's `now`."""
 
     running: Mapping[Lane, int]
     buckets: Mapping[str, Bucket]
@@ -44,7 +44,7 @@ class LimitUse(NamedTuple):
 
 
 class Holder(NamedTuple):
-    """A job that runs, and since when."""
+    """A running job that counts towards a limit."""
 
     id: str
     tenant: str
@@ -53,21 +53,21 @@ class Holder(NamedTuple):
 
 
 class Taken(NamedTuple):
-    """How many tokens were taken; where none, the seconds until there are enough."""
+    """The number of tokens taken; if none, the seconds until there are enough."""
 
     tokens: int
     again_in: float
 
 
 class Locked(NamedTuple):
-    """The rows that are locked: the bucket of each limit (None: full), at the transaction's now."""
+    """The locked rows: the bucket of each limit (None: full), at the transaction's now."""
 
     buckets: dict[str, Bucket | None]
     now: float
 
 
 class Limits:
-    """Claims under limits, and tells how much of each limit is in use."""
+    """Claims jobs under limits, and reads the usage of limits."""
 
     def __init__(self, jobs: JobStore, lanes: KnownLanes) -> None:
         self._database = jobs
@@ -75,8 +75,8 @@ class Limits:
         self._claiming = jobs.claiming
         self._made: set[str] = set()
 
-    async def claim(self, wanted: Sequence[Wanted], rules: Rules, lease: Lease) -> LimitedClaims:
-        """Claim as much of the quotas as their limits leave."""
+    async def claim(self, wanted: Sequence[LimitedQuota], rules: Rules, lease: Lease) -> LimitedClaims:
+        """Claim as much of the quotas as their limits allow."""
         names = sorted({name for item in wanted for name in item.limits})
 
         def script() -> Script[LimitedClaims | None]:
@@ -86,12 +86,12 @@ class Limits:
         self._lanes.add(claim.lane for claim in answer.claims)
         return answer
 
-    async def take_tokens(self, name: str, way: Flow, least: int, most: int) -> Taken:
-        """Take up to `most` tokens of a bucket, or none if there are not `least`."""
-        return await self._with_rows([name], lambda: _take(name, way, least, most))
+    async def take_tokens(self, name: str, rate: RateLimit, least: int, most: int) -> Taken:
+        """Take up to `most` tokens of a bucket, or none if it has fewer than `least`."""
+        return await self._with_rows([name], lambda: _take(name, rate, least, most))
 
     async def use(self) -> LimitUse:
-        """How many jobs run in each lane, and the buckets, at the store's now."""
+        """Return the running jobs of each lane and the token buckets."""
         running = await self._database.ask("count_running")
         await self._lanes.learn(self._database, (row[0] for row in running))
         buckets = await self._database.ask("read_limits")
@@ -102,13 +102,13 @@ class Limits:
         )
 
     async def holders(self, lanes: Iterable[Lane], most: int) -> list[Holder]:
-        """Jobs of these lanes that run now, those that run longest first."""
+        """Return running jobs of these lanes, the longest running first."""
         tenants = {lane.id: lane.tenant for lane in lanes}
         found = await self._database.ask("holders", lanes=json.dumps(list(tenants)), most=most)
         return [Holder(row[0], tenants[row[1]], row[2], row[3]) for row in found]
 
     async def prune(self, kept: float, limit: int) -> int:
-        """Remove buckets that make no difference and lanes with keys that have been idle so long; returns those."""
+        """Remove full buckets, and lanes with keys idle for `kept` seconds; returns how many lanes."""
         await self._database.run("forget_limits", limit=limit)
         if not await self._database.ask("keyed_lanes"):
             return 0
@@ -132,7 +132,7 @@ class Limits:
 
 def _claim(
     names: Sequence[str],
-    wanted: Sequence[Wanted],
+    wanted: Sequence[LimitedQuota],
     rules: Rules,
     lease: Lease,
     known: KnownLanes,
@@ -149,7 +149,7 @@ def _claim(
     limits = {item.lane.id: item for item in wanted}
     started = _started(found, limits)
     accounts = {
-        name: account(bounds[name], used.get(name, 0), locked.buckets[name], locked.now, started.get(name, 0))
+        name: limit_state(bounds[name], used.get(name, 0), locked.buckets[name], locked.now, started.get(name, 0))
         for name in names
     }
     yield from _write_buckets({name: accounts[name].bucket for name in started}, bounds)
@@ -157,7 +157,7 @@ def _claim(
 
 
 def _lock(names: Sequence[str]) -> Script[Locked | None]:
-    """None if one of them is not there."""
+    """Lock the rows of these limits; None if one of them is missing."""
     found = yield RunEach("lock_limits", [{"name": name} for name in names])
     if len(found) < len(names):
         return None
@@ -166,7 +166,7 @@ def _lock(names: Sequence[str]) -> Script[Locked | None]:
 
 
 def _used(bounds: Mapping[str, Bound], rules: Rules, known: KnownLanes) -> Script[dict[str, int]]:
-    """How many jobs run under each limit; not looked at where only rates are limited."""
+    """Return the running jobs of each limit; empty if no limit is on concurrency."""
     if all(item.concurrent is None for item in bounds.values()):
         return {}
     running = yield Run("count_running", {})
@@ -176,7 +176,7 @@ def _used(bounds: Mapping[str, Bound], rules: Rules, known: KnownLanes) -> Scrip
     return usage(rules, ((read[lane] if lane in read else known[lane], count) for lane, count in running))
 
 
-def _started(found: Sequence[Any], limits: Mapping[int, Wanted]) -> dict[str, int]:
+def _started(found: Sequence[Any], limits: Mapping[int, LimitedQuota]) -> dict[str, int]:
     started: dict[str, int] = {}
     for row in found:
         for name in limits[row[1]].limits:
@@ -184,17 +184,17 @@ def _started(found: Sequence[Any], limits: Mapping[int, Wanted]) -> dict[str, in
     return started
 
 
-def _claims(found: Sequence[Any], limits: Mapping[int, Wanted], lease: Lease) -> list[Claim]:
+def _claims(found: Sequence[Any], limits: Mapping[int, LimitedQuota], lease: Lease) -> list[Claim]:
     return rows.claims_of(list(found), lambda lane: limits[lane].lane, lease)
 
 
-def _full(accounts: Mapping[str, Account]) -> dict[str, float | None]:
+def _full(accounts: Mapping[str, LimitState]) -> dict[str, float | None]:
     return {name: item.again_in for name, item in accounts.items() if item.is_full}
 
 
 def _write_buckets(buckets: Mapping[str, Bucket | None], bounds: Mapping[str, Bound]) -> Script[None]:
     batch = [
-        _bucket_row(name, bucket, bounds[name].flow or Flow(1.0, 1.0))
+        _bucket_row(name, bucket, bounds[name].rate_limit or RateLimit(1.0, 1.0))
         for name, bucket in sorted(buckets.items())
         if bucket is not None
     ]
@@ -202,17 +202,17 @@ def _write_buckets(buckets: Mapping[str, Bucket | None], bounds: Mapping[str, Bo
         yield RunEach("spend_limits", batch)
 
 
-def _bucket_row(name: str, bucket: Bucket, way: Flow) -> dict[str, Any]:
-    return {"name": name, "tokens": bucket.tokens, "at": bucket.at, "full_at": full_at(bucket, way)}
+def _bucket_row(name: str, bucket: Bucket, rate: RateLimit) -> dict[str, Any]:
+    return {"name": name, "tokens": bucket.tokens, "at": bucket.at, "full_at": full_at(bucket, rate)}
 
 
-def _take(name: str, way: Flow, least: int, most: int) -> Script[Taken | None]:
+def _take(name: str, rate: RateLimit, least: int, most: int) -> Script[Taken | None]:
     locked = yield from _lock([name])
     if locked is None:
         return None
     bucket = locked.buckets[name]
-    count = min(most, int(left(bucket, way, locked.now)))
+    count = min(most, int(left(bucket, rate, locked.now)))
     if count < least:
-        return Taken(0, wait(take(bucket, way, locked.now, 0), way, least))
-    yield RunEach("spend_limits", [_bucket_row(name, take(bucket, way, locked.now, count), way)])
+        return Taken(0, wait(take(bucket, rate, locked.now, 0), rate, least))
+    yield RunEach("spend_limits", [_bucket_row(name, take(bucket, rate, locked.now, count), rate)])
     return Taken(count, 0.0)

@@ -1,22 +1,20 @@
-"""Jobs whose time has come or has passed: promotion to ready, and jobs that are late."""
+"""Promotion of due jobs to ready, and jobs past their not_after."""
 
 import sys
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from fairlead.core.jobs.expiry import Late
-from fairlead.core.jobs.model import (
-    Quota,
-)
-from fairlead.core.schedule.promotion import Due, DueLane
+from fairlead.core.jobs.expiry import LateJob
+from fairlead.core.jobs.model import Quota
+from fairlead.core.schedule.promotion import DueJobs, DueLane
 from fairlead.ports.database import Database
 from fairlead.records.jobs import JobReader
 from fairlead.records.lanes import KnownLanes
 
 
 class Promoted(NamedTuple):
-    """What one round of promotion did: the pools that got work, and how many jobs of each tenant became ready."""
+    """The result of a promotion: the pools with new ready jobs, and the number of jobs by tenant."""
 
     moved: int
     pools: frozenset[str]
@@ -31,12 +29,12 @@ class Promotion:
         self._reader = reader
         self._lanes = lanes
 
-    async def due(self, limit: int) -> Due:
-        """The first `limit` jobs that are due, by lane, and when the next will be."""
+    async def due(self, limit: int) -> DueJobs:
+        """Return the first `limit` due jobs by lane, and when the next job is due."""
         found = await self._database.ask("due", limit=limit)
         due = [row for row in found if row[0] is not None]
         await self._lanes.learn(self._database, (row[0] for row in due))
-        return Due(
+        return DueJobs(
             tuple(DueLane(self._lanes[row[0]], row[1], row[2]) for row in due),
             sum(row[1] for row in due) < limit,
             max((row[3] for row in due), default=None),
@@ -44,13 +42,13 @@ class Promotion:
         )
 
     async def due_lanes(self) -> list[DueLane]:
-        """All lanes with due jobs."""
+        """Return all lanes with due jobs."""
         found = await self._database.ask("due_lanes")
         await self._lanes.learn(self._database, (row[0] for row in found))
         return [DueLane(self._lanes[row[0]], sys.maxsize, row[1]) for row in found]
 
     async def promote(self, limit: int, quotas: Sequence[Quota] | None = None) -> Promoted:
-        """Make ready up to `limit` jobs that are due, the longest overdue first; with quotas, so many of each lane."""
+        """Make up to `limit` due jobs ready, the longest overdue first; with quotas, so many of each lane."""
         if quotas is None:
             moved = await self._database.run("promote", limit=limit)
         else:
@@ -60,8 +58,8 @@ class Promotion:
         tenants = Counter(lane.tenant for lane in lanes)
         return Promoted(len(lanes), frozenset(lane.pool for lane in lanes), tenants)
 
-    async def late(self, limit: int) -> list[Late]:
-        """Jobs that have not started although their not_after has passed, the longest late first."""
+    async def late(self, limit: int) -> list[LateJob]:
+        """Return jobs that have not started before their not_after, the latest first."""
         found = await self._database.ask("late", limit=limit)
         held = await self._reader.held_of(found)
-        return [Late(job, row[13]) for job, row in zip(held, found, strict=True)]
+        return [LateJob(job, row[13]) for job, row in zip(held, found, strict=True)]

@@ -1,48 +1,25 @@
-"""From rows to the model, alike for every store; the queries return their columns in the order read here."""
+"""Conversion between rows and the model, the same on every database; statements return columns in this order."""
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict
-from itertools import chain, compress, pairwise, repeat
-from operator import is_not, itemgetter
-from typing import Any, NamedTuple
+from operator import itemgetter
+from typing import Any
 
+from fairlead.core.durations import instant
 from fairlead.core.insight.audit import AuditEntry
+from fairlead.core.jobs.dead_letters import DeadGroup
 from fairlead.core.jobs.failure import FailureClass
-from fairlead.core.jobs.model import (
-    AttemptRecord,
-    CancelRequest,
-    Claim,
-    DeadGroup,
-    Ending,
-    ErrorInfo,
-    Held,
-    Hold,
-    JobFilter,
-    JobRecord,
-    JobType,
-    Lane,
-    Lease,
-    Page,
-    Priority,
-    Settlement,
-    WorkerInfo,
-    WorkerRecord,
-    instant,
-)
+from fairlead.core.jobs.job_records import AttemptRecord, JobFilter, JobRecord, JobType, Page
+from fairlead.core.jobs.model import CancelRequest, Claim, Ending, ErrorInfo, Held, Hold, Lane, Lease, Priority
 from fairlead.core.jobs.progress import Progress
-from fairlead.core.jobs.states import RUNNING, SUCCEEDED, State
-from fairlead.core.jobs.workers import state_of
-from fairlead.core.stored import readable, word
+from fairlead.core.jobs.states import FINAL, LIVE, State
+from fairlead.core.jobs.workers import WorkerInfo, WorkerRecord, state_of
+from fairlead.core.stored import known_member, readable
 
 Row = Sequence[Any]
-Columns = tuple[Iterable[Any], ...]  # ids, lanes and instants can be gone through again
 
-READY_AT = itemgetter(6)  # of a claim: since when its job is ready
-BY_AGE = itemgetter(6, 0)  # and its id
-
-_new = tuple.__new__
-_NO_COLUMNS = ((),) * len(Settlement._fields)
+BY_AGE = itemgetter(6, 0)  # of a claim: ready_at, then id
 
 
 def lane_of(row: Row) -> Lane:
@@ -51,7 +28,7 @@ def lane_of(row: Row) -> Lane:
 
 
 def lane_row(lane: Lane) -> dict[str, Any]:
-    """What insert_lanes takes."""
+    """Return the parameters of insert_lanes."""
     return {
         "id": lane.id,
         "pool": lane.pool,
@@ -63,127 +40,31 @@ def lane_row(lane: Lane) -> dict[str, Any]:
     }
 
 
-def claims_of(found: list[Any], lane_of: Callable[[int], Lane], lease: Lease) -> list[Claim]:
-    """The first ready first, from (id, lane, payload, attempt, crashes, fence, ready_at, age, time_left, key, options,
-    and place)."""
-    return claims_of_parts([tuple(zip(*found, strict=True))] if found else [], lane_of, lease)
-
-
-def claims_of_parts(parts: Sequence[Columns], lane_of: Callable[[int], Lane], lease: Lease) -> list[Claim]:
-    """The same from the columns of each part, which are not gone through claim by claim."""
-    lanes = {lane_id: lane_of(lane_id) for columns in parts for lane_id in set(columns[1])}
-    claims = list(chain.from_iterable(_claims(columns, lanes, lease) for columns in parts))
-    if len(parts) > 1 or not claims or not _is_sorted(parts[0][0]):
-        return sorted(claims, key=BY_AGE)
-    return claims if _is_sorted(parts[0][6]) else sorted(claims, key=READY_AT)  # which keeps the order of ids
-
-
-def _claims(columns: Columns, lanes: Mapping[int, Lane], lease: Lease) -> Iterable[Claim]:
-    ids, lane_ids, *known, places = columns
-    each = zip(ids, map(lanes.__getitem__, lane_ids), *known, repeat(lease), repeat(None), places)
-    return map(_new, repeat(Claim), each)
-
-
-def _is_sorted(values: Iterable[Any]) -> bool:
-    return sorted(values) == list(values)
+def claims_of(found: Iterable[Row], lane_of: Callable[[int], Lane], lease: Lease) -> list[Claim]:
+    """Return claims ordered by ready_at, from (id, lane, payload, attempt, crashes, fence, ready_at, age, time_left,
+    key, options)."""
+    ordered = sorted(found, key=BY_AGE)
+    lanes = {lane_id: lane_of(lane_id) for lane_id in {row[1] for row in ordered}}
+    return [
+        Claim(job_id, lanes[lane_id], payload, attempt, crashes, fence, ready_at, age, time_left, key, options, lease)
+        for job_id, lane_id, payload, attempt, crashes, fence, ready_at, age, time_left, key, options in ordered
+    ]
 
 
 def held_of(row: Row, lane: Lane) -> Held:
     """From (id, lane, attempt, crashes, age, state, fence, owner, lease, what cancel_of takes, and options)."""
-    request = cancel_of(row[9:12])
-    hold = Hold(State(row[5]), row[6], row[7], row[8], request is not None)
-    return Held(row[0], lane, row[2], row[3], row[4], hold, request, row[12])
+    return Held(row[0], lane, row[2], row[3], row[4], hold_of(row), cancel_of(row[9:12]), row[12])
+
+
+def hold_of(row: Row) -> Hold:
+    """The hold of the same row."""
+    return Hold(State(row[5]), row[6], row[7], row[8], row[11] is not None)
 
 
 def cancel_of(row: Row) -> CancelRequest | None:
-    """From (cancel_by, cancel_reason, cancel_grace), which are null where nobody has asked."""
+    """From (cancel_by, cancel_reason, cancel_grace), null without a cancel request."""
     by, reason, grace = row
     return None if grace is None else CancelRequest(by, reason, grace)
-
-
-def settlement_row(settlement: Settlement) -> dict[str, Any]:
-    """What settle_finish and settle_return take; enums as plain text, which becomes JSON ten times faster."""
-    hold, error = settlement.hold, settlement.error
-    return {
-        "id": settlement.id,
-        "held_state": hold.state.value,
-        "held_fence": hold.fence,
-        "held_owner": hold.owner,
-        "held_lease": hold.lease,
-        "held_cancelled": hold.cancelled,
-        "state": settlement.state.value,
-        "attempt": settlement.attempt,
-        "crashes": settlement.crashes,
-        "delay": settlement.delay,
-        "result": settlement.result,
-        "ending": settlement.ending.value,
-        "error_type": error.type if error else None,
-        "error_message": error.message if error else None,
-        "fingerprint": error.fingerprint if error else None,
-        "traceback": error.traceback if error else None,
-        "failure": error.failure.value if error and error.failure else None,
-        "recorded": settlement.recorded,
-    }
-
-
-class Successes(NamedTuple):
-    """Jobs of one claim that succeeded, by columns; each job comes once."""
-
-    lease: Lease
-    ids: Sequence[str]
-    fences: Sequence[int]
-    results: Sequence[str | None]
-    places: Sequence[int | None]
-
-    @property
-    def are_alike(self) -> bool:
-        """Whether none has a result and all were claimed equally often."""
-        return _all_are(None, self.results) and _all_are(self.fences[0], self.fences)
-
-
-def split_succeeded(settlements: Sequence[Settlement]) -> tuple[list[Successes], list[Settlement]]:
-    """Successes that nothing follows from, by their claims; and all others."""
-    others: list[Settlement] = []
-    ids, holds, states, _, _, _, _, results, errors, calls_back, places, _ = _columns(settlements)
-    if not (_all_are(SUCCEEDED, states) and _all_are(None, errors) and _all_are(False, calls_back)):
-        others = [item for item in settlements if not _is_plain_success(item)]
-        settlements = [item for item in settlements if _is_plain_success(item)]
-        ids, holds, _, _, _, _, _, results, _, _, places, _ = _columns(settlements)
-    by_claim: dict[tuple[str, str], list[slice]] = {}
-    changes = compress(range(1, len(ids)), map(is_not, holds, holds[1:]))  # a claim's jobs mostly share their hold
-    for first, last in pairwise([0, *changes, len(ids)] if ids else ()):
-        state, _, owner, lease, _ = holds[first]
-        if state is not RUNNING or owner is None or lease is None:
-            others += settlements[first:last]
-        else:
-            by_claim.setdefault((owner, lease), []).append(slice(first, last))
-    columns = (ids, holds, results, places)
-    return [_successes(Lease(*claim), columns, where) for claim, where in by_claim.items()], others
-
-
-def _successes(lease: Lease, columns: tuple[Sequence[Any], ...], where: Sequence[slice]) -> Successes:
-    """Of a job that comes twice, the first counts."""
-    ids, holds, results, places = (
-        column[where[0]] if len(where) == 1 else list(chain.from_iterable(column[part] for part in where))
-        for column in columns
-    )
-    if len(set(ids)) < len(ids):
-        first = {job_id: at for at, job_id in reversed(list(enumerate(ids)))}.values()
-        ids, holds, results, places = ([column[at] for at in first] for column in (ids, holds, results, places))
-    fences = [holds[0].fence] * len(ids) if _all_are(holds[0], holds) else [hold.fence for hold in holds]
-    return Successes(lease, ids, fences, results, places)
-
-
-def _columns(settlements: Sequence[Settlement]) -> tuple[Sequence[Any], ...]:
-    return tuple(zip(*settlements, strict=True)) or _NO_COLUMNS
-
-
-def _is_plain_success(item: Settlement) -> bool:
-    return item.state is SUCCEEDED and item.error is None and not item.calls_back
-
-
-def _all_are(value: Any, values: Sequence[Any]) -> bool:
-    return values.count(value) == len(values)
 
 
 def job_of(row: Row) -> JobRecord:
@@ -224,26 +105,28 @@ def job_of(row: Row) -> JobRecord:
 
 
 def progress_of(row: Row) -> Progress | None:
-    """From (done, total, message, at), which are absent or null where nothing was reported."""
+    """From (done, total, message, at), absent or null without a report."""
     at = instant(row[3]) if row else None
     return None if at is None else Progress(row[0], row[1], row[2], at)
 
 
 def page_of(found: Sequence[Row], limit: int) -> Page:
-    """A page from up to one row more than it holds: that one tells whether there is more."""
+    """Return a page from up to `limit` + 1 rows; the extra row shows that there is a next page."""
     jobs = tuple(job_of(row) for row in found[:limit])
     return Page(jobs, jobs[-1].id if len(found) > limit else None)
 
 
 def listing(wanted: JobFilter) -> str:
-    """The statement that lists these jobs: dead letters alone have indexes of their own."""
+    """Return the name of the statement that lists these jobs; dead letters have their own indexes."""
     return "list_dead" if wanted.states == (State.DEAD,) else "list_jobs"
 
 
 def filter_row(wanted: JobFilter) -> dict[str, Any]:
-    """What list_jobs, list_dead, dead_groups and purge_dead take; null does not restrict."""
+    """Return the parameters of list_jobs, list_dead, dead_groups and purge_dead; null does not filter."""
     return {
         "states": json.dumps(wanted.states) if wanted.states else None,
+        "live": not LIVE.isdisjoint(wanted.states or LIVE),
+        "finished": not FINAL.isdisjoint(wanted.states or FINAL),
         "type": wanted.type,
         "tenant": wanted.tenant,
         "pool": wanted.pool,
@@ -267,7 +150,7 @@ def attempt_of(row: Row) -> AttemptRecord:
         worker=row[2],
         started_at=instant(row[3]),
         ended_at=ended,
-        ending=word(Ending, row[5], Ending.FAILED),
+        ending=known_member(Ending, row[5], Ending.FAILED),
         error=_error(*row[6:11]),
         due_at=instant(row[11]),
         ready_at=instant(row[12]),
@@ -292,12 +175,12 @@ def group_of(row: Row) -> DeadGroup:
 
 
 def audit_row(entry: AuditEntry) -> dict[str, Any]:
-    """What append_audit takes."""
+    """Return the parameters of append_audit."""
     return asdict(entry)
 
 
 def type_row(job_type: JobType) -> dict[str, Any]:
-    """What register_types takes."""
+    """Return the parameters of register_types."""
     return {
         "name": job_type.name,
         "version": job_type.version,
@@ -313,7 +196,7 @@ def type_of(row: Row) -> JobType:
 
 
 def worker_row(info: WorkerInfo, lease: float) -> dict[str, Any]:
-    """What register_worker takes."""
+    """Return the parameters of register_worker."""
     return {
         "id": info.id,
         "host": info.host,

@@ -1,4 +1,4 @@
-"""Counts of how runs ended, by subject and time, which breakers and quarantine decide upon."""
+"""Counts of good and bad runs by subject and time, for breakers, quarantine and retry budgets."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -10,22 +10,22 @@ from fairlead.records.flushes import is_new
 
 
 class RunCounts:
-    """Adds up ends of runs of all workers."""
+    """Adds and reads the run counts of all workers."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
     async def count(self, counts: Sequence[Count], flush: Flush | None = None) -> Counted:
-        """Add runs to their subjects, and read what these have in their spans."""
+        """Add runs to their subjects, and return the sums of these subjects."""
         return await self._database.transact(lambda: _count_script(counts, flush))
 
     async def read(self) -> Counted:
-        """What all subjects have that were counted within their spans."""
+        """Return the sums of all subjects with runs in their span."""
         *found, (*_, now) = await self._database.ask("read_run_counts")
         return Counted({row[0]: Sums(*row[1:4]) for row in found}, now)
 
     async def forget(self, subjects: Iterable[str]) -> None:
-        """Count these subjects from nothing."""
+        """Remove the counts of these subjects."""
         await self._database.run_each("forget_runs", [{"subject": subject} for subject in subjects])
 
 

@@ -10,11 +10,11 @@ class Samples:
         self._database = database
 
     async def add(self, value: str, kept: float) -> None:
-        """Keep a JSON text as of now, and forget what is older than `kept` seconds."""
+        """Store a JSON text as of now, and remove samples older than `kept` seconds."""
         await self._database.transact(lambda: _add(value, kept))
 
     async def read(self, back: float) -> list[tuple[float, str]]:
-        """What was kept in the last `back` seconds, oldest first, each with its instant."""
+        """Return (instant, text) of the samples of the last `back` seconds, oldest first."""
         return [(row[0], row[1]) for row in await self._database.ask("read_samples", back=back)]
 
 

@@ -4,7 +4,8 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from fairlead.core.insight.audit import AuditNote
-from fairlead.core.jobs.model import JobRecord, Lane, NewJob, Priority
+from fairlead.core.jobs.job_records import JobRecord
+from fairlead.core.jobs.model import Lane, NewJob, Priority
 from fairlead.core.schedule.schedules import (
     CatchUp,
     DueSchedule,
@@ -18,7 +19,7 @@ from fairlead.core.schedule.schedules import (
     ScheduleState,
     ScheduleWrite,
 )
-from fairlead.core.stored import word
+from fairlead.core.stored import known_member
 from fairlead.ports.database import Database, Run, RunEach, Script
 from fairlead.records import rows
 from fairlead.records.audit import append_script
@@ -31,55 +32,55 @@ SCHEDULE_COLUMNS = 20
 
 
 class Schedules:
-    """Fires schedules and changes them; each write compares the version that was seen."""
+    """Reads, fires and changes schedules; each write is a compare-and-swap on the version."""
 
     def __init__(self, database: Database, reader: JobReader) -> None:
         self._database = database
         self._reader = reader
 
     async def due(self, limit: int) -> list[DueSchedule]:
-        """Active schedules whose next fire has come, the longest overdue first."""
+        """Return active schedules with a due fire, the longest overdue first."""
         return [
             DueSchedule(schedule_of(row), *row[SCHEDULE_COLUMNS:])
             for row in await self._database.ask("due_schedules", limit=limit)
         ]
 
     async def see(self, name: str) -> DueSchedule | None:
-        """One schedule, due or not, with the store's now and its jobs that have not ended."""
+        """Return a schedule, due or not, with the database's now and its counts of live jobs; None if there is none."""
         found = await self._database.ask("see_schedule", schedule=name)
         return DueSchedule(schedule_of(found[0]), *found[0][SCHEDULE_COLUMNS:]) if found else None
 
     async def next_fire(self) -> float | None:
-        """Seconds until the next schedule is due."""
+        """Return the seconds until the next schedule is due, or None."""
         found = await self._database.ask("next_fire")
         return found[0][0] if found else None
 
     async def fire(self, plans: Sequence[FirePlan]) -> set[str]:
-        """Carry out the plans whose schedule is still what was seen, each as a whole; returns their names."""
+        """Apply the plans whose schedule is unchanged; returns the names of these schedules."""
         return await self._database.transact(lambda: _fire_all(plans)) if plans else set()
 
     async def write(self, write: ScheduleWrite, note: AuditNote) -> bool:
-        """Make or change a schedule with its fires; whether it was still what was seen."""
+        """Create or change a schedule and record its fires; False if its version is another than `seen`."""
         return await self._database.transact(lambda: _write(write, note))
 
     async def remove(self, name: str, seen: int, note: AuditNote) -> bool:
-        """Remove a schedule and the record of its fires; whether it was still what was seen."""
+        """Remove a schedule and its fires; False if its version is another than `seen`."""
         return await self._database.transact(lambda: _remove(name, seen, note))
 
     async def read(self, names: Iterable[str]) -> list[Schedule]:
-        """Those of the schedules that there are."""
+        """Return the schedules with these names that exist."""
         found = await self._database.ask_each("read_schedules", [{"name": name} for name in names])
         return [schedule_of(row) for row in found]
 
     async def page(
         self, limit: int, after: str | None = None, owner: str | None = None, tenant: str | None = None
     ) -> list[Schedule]:
-        """Schedules by name, beginning after one; of one owner or of all, of one tenant or of all."""
+        """Return schedules ordered by name, after `after`; of one owner or all, of one tenant or all."""
         found = await self._database.ask("list_schedules", limit=limit, after=after, owner=owner, tenant=tenant)
         return [schedule_of(row) for row in found]
 
     async def fires(self, names: Iterable[str], most: int) -> list[FireRecord]:
-        """The last fires of each schedule, newest first, with the states and the tenants of their jobs."""
+        """Return the last fires of each schedule, newest first, with state and tenant of their jobs."""
         found = await self._database.ask_each("read_fires", [{"name": name, "most": most} for name in names])
         records = [_fire_record(row) for row in found]
         jobs = await self._reader.read_many({item.job_id for item in records if item.job_id is not None})
@@ -93,9 +94,12 @@ def schedule_of(row: rows.Row) -> Schedule:
      window, start_within, owner, state, own_version, handled_until, next_at) = row[:SCHEDULE_COLUMNS]  # fmt: skip
     spec = ScheduleSpec(
         name, expression, zone, Lane(pool, tenant, type_, Priority(priority), version, limits), payload, options,
-        word(Overlap, overlap, Overlap.ALLOW), word(CatchUp, catch_up, CatchUp.LAST), window, start_within,
+        known_member(Overlap, overlap, Overlap.ALLOW), known_member(CatchUp, catch_up, CatchUp.LAST), window,
+        start_within,
     )  # fmt: skip
-    return Schedule(spec, owner, word(ScheduleState, state, ScheduleState.PAUSED), own_version, handled_until, next_at)
+    return Schedule(
+        spec, owner, known_member(ScheduleState, state, ScheduleState.PAUSED), own_version, handled_until, next_at
+    )
 
 
 def _fire_all(plans: Sequence[FirePlan]) -> Script[set[str]]:
@@ -126,7 +130,7 @@ def _remove(name: str, seen: int, note: AuditNote) -> Script[bool]:
 
 
 def _record(fires: Sequence[tuple[str, Fire]]) -> Script[None]:
-    """Record fires, insert the jobs of those that were not recorded before, and forget the oldest."""
+    """Record fires, insert the jobs of newly recorded ones, and remove the oldest fires."""
     if not fires:
         return
     recorded = {row[0] for row in (yield RunEach("insert_fires", [_fire_row(name, fire) for name, fire in fires]))}
@@ -194,5 +198,5 @@ def _with_job(fire: FireRecord, job: JobRecord | None) -> FireRecord:
 def _fire_record(row: rows.Row) -> FireRecord:
     """From (schedule, fire_at, manual, outcome, count, job_id, recorded_at)."""
     return FireRecord(
-        row[0], row[1], bool(row[2]), word(FireOutcome, row[3], FireOutcome.SKIPPED), row[4], row[5], row[6]
+        row[0], row[1], bool(row[2]), known_member(FireOutcome, row[3], FireOutcome.SKIPPED), row[4], row[5], row[6]
     )

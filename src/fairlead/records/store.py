@@ -1,4 +1,4 @@
-"""The store: one database with everything that Fairlead keeps in it."""
+"""Store: one database with all records of Fairlead."""
 
 from fairlead.ports.jobs import JobStore
 from fairlead.records.api_keys import ApiKeys, StoredResponses
@@ -20,7 +20,7 @@ from fairlead.records.workers import JobTypes, Leadership, Workers
 
 
 class Store:
-    """Jobs, which each database stores in its own way, and the records that are written once over any database."""
+    """`jobs` differs between databases; the other attributes are records written once over any database."""
 
     def __init__(self, jobs: JobStore, lanes: KnownLanes) -> None:
         self.jobs = jobs
@@ -49,9 +49,9 @@ class Store:
         await self.jobs.open()
 
     async def close(self) -> None:
-        """Give back everything; the store can be opened again."""
+        """Close all connections; the store can be opened again."""
         await self.jobs.close()
 
     async def now(self) -> float:
-        """The database's clock."""
+        """Return the time of the database's clock."""
         return float((await self.jobs.ask("read_clock"))[0][0])

@@ -13,6 +13,7 @@ from fairlead.telemetry.events import AlertCleared, AlertRaised, Telemetry
 
 INTERVAL = 15.0
 COST_SHARE = 0.02
+HOLD = 30.0  # seconds after the start for which a missing worker is not told: those that start need a moment
 
 
 class Alerter:
@@ -25,11 +26,14 @@ class Alerter:
         self._telemetry = telemetry
         self._clock = clock
         self._standing = AlertState()
+        self._started = clock()
 
     async def run_once(self) -> float:
         """Compare the present alerts with the last ones; returns the seconds until the next look."""
         began = self._clock()
-        turn = self._standing.see((await system_status(self._store)).health.alerts)
+        alerts = (await system_status(self._store)).health.alerts
+        holds = began - self._started < HOLD
+        turn = self._standing.see(alert for alert in alerts if not (holds and alert.code == "NO_WORKER"))
         for alert in turn.raised:
             event = AlertRaised(alert.code, alert.about or None, alert.level.value, alert.sentence, alert.hint)
             self._telemetry.emit(event)

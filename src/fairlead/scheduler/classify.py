@@ -4,7 +4,7 @@ from collections import defaultdict
 
 from fairlead.core.fairness.run_times import RunCount
 from fairlead.core.insight.audit import AuditNote
-from fairlead.core.jobs.model import JobType
+from fairlead.core.jobs.job_records import JobType
 from fairlead.core.jobs.pools import PLACE, WINDOW, Move, Pools, classify
 from fairlead.core.protection.controls import ABSENT, Change, Controls
 from fairlead.ports.jobs import CONTROLS_HINT

@@ -16,9 +16,9 @@ from fairlead.core.protection.quarantine import Quarantine
 from fairlead.core.protection.run_counts import QUARANTINE, TYPE, Count, subject
 from fairlead.core.stored import restored
 from fairlead.records.store import Store
+from fairlead.runtime.breakers import Breakers
+from fairlead.runtime.controls import ControlView
 from fairlead.telemetry.events import Telemetry
-from fairlead.worker.breakers import Breakers
-from fairlead.worker.controls import ControlView
 
 MOST_NOTED = 10_000
 

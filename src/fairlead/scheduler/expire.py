@@ -6,7 +6,7 @@ also stores the job that the submitter named for this case.
 
 from random import Random
 
-from fairlead.core.jobs.expiry import Late, late_error
+from fairlead.core.jobs.expiry import LateJob, expiry_error
 from fairlead.core.jobs.failure import Policies
 from fairlead.core.jobs.model import Ending, Outcome, Settlement
 from fairlead.core.jobs.settle import settle
@@ -42,5 +42,5 @@ class Expirer:
             await self._store.jobs.wake([EVERYONE])  # the on_late jobs may be in any pool
         return 0.0 if len(late) == BATCH and expired else INTERVAL
 
-    def _settlement(self, late: Late) -> Settlement:
-        return settle(late.job, Outcome(Ending.EXPIRED, error=late_error(late.late_by)), ANY, self._random)
+    def _settlement(self, late: LateJob) -> Settlement:
+        return settle(late.job, Outcome(Ending.EXPIRED, error=expiry_error(late.late_by)), ANY, self._random)

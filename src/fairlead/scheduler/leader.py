@@ -16,8 +16,8 @@ from collections.abc import Callable
 from fairlead.errors import StoreError
 from fairlead.ports.jobs import LEAD_HINT
 from fairlead.records.store import Store
+from fairlead.runtime.boot_clock import boot_time
 from fairlead.telemetry.events import LeadLost, LeadTaken, Telemetry
-from fairlead.worker.lease import boot_time
 
 ROLE = "scheduler"
 RETRY = 1.0  # seconds until the next try after a lost race for the lead or an error of the store

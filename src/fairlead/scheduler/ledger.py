@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable
 
 from fairlead.core.fairness.estimates import Estimates
-from fairlead.core.fairness.ledger import Backlog, settle
+from fairlead.core.fairness.ledger import WaitingWork, settle
 from fairlead.core.fairness.tenancy import Tenants
 from fairlead.core.jobs.model import Lane
 from fairlead.core.jobs.pools import Pools
@@ -19,7 +19,7 @@ MOST_COUNTED = 100_000  # jobs of a lane
 UNSETTLED_FOR = 600.0
 MEASURED_FOR = 24 * 3600.0
 PRUNE_EVERY = 600.0
-Backlogs = dict[tuple[str, str], Backlog]
+Backlogs = dict[tuple[str, str], WaitingWork]
 
 
 class LedgerKeeper:
@@ -73,7 +73,7 @@ def backlogs_of(
     """The backlog of each tenant in each pool, in jobs and estimated seconds; closed lanes count no seconds."""
     found: Backlogs = {}
     for lane, _, depth in depths:
-        before = found.get((lane.pool, lane.tenant), Backlog(0, 0.0))
+        before = found.get((lane.pool, lane.tenant), WaitingWork(0, 0.0))
         seconds = 0.0 if is_closed(lane) else depth * estimates.of(lane.pool, lane.type)
-        found[lane.pool, lane.tenant] = Backlog(before.jobs + depth, before.seconds + seconds)
+        found[lane.pool, lane.tenant] = WaitingWork(before.jobs + depth, before.seconds + seconds)
     return found

@@ -8,7 +8,8 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 
 from fairlead.core.jobs.model import Quota
-from fairlead.core.schedule.promotion import Bucket, Due, DueLane, share_out, spend, tokens
+from fairlead.core.protection.token_bucket import Bucket
+from fairlead.core.schedule.promotion import DueJobs, DueLane, share_out, spend, tokens
 from fairlead.records.store import Store
 from fairlead.telemetry.events import PromoterBehind, PromoterCaughtUp, Telemetry
 
@@ -86,7 +87,7 @@ class Promoter:
             await self._store.jobs.wake(promoted.pools)
         return 0.0 if promoted.moved and (all_fit or promoted.moved >= BATCH) else PACE
 
-    async def _share_out(self, due: Due) -> tuple[list[Quota], bool]:
+    async def _share_out(self, due: DueJobs) -> tuple[list[Quota], bool]:
         """The quotas that the rates allow, and whether they cover all due jobs."""
         now = self._clock()
         lanes = due.lanes if due.is_complete else await self._all_due_lanes()

@@ -8,9 +8,9 @@ from typing import Protocol
 
 from fairlead.errors import FairleadError, StoreError
 from fairlead.records.store import Store
+from fairlead.runtime.outage import Outage
 from fairlead.scheduler.leader import Leader
 from fairlead.telemetry.events import ServiceFailed, Telemetry
-from fairlead.worker.trouble import Trouble
 
 AFTER_FAILURE = 5.0
 
@@ -60,7 +60,7 @@ class ServiceHost:
                 await self._leader.resign()
 
     async def _run(self, service: Service) -> None:
-        trouble = Trouble(self._telemetry, service.name)
+        trouble = Outage(self._telemetry, service.name)
         while True:
             try:
                 pause = await self._once(service)

@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from fairlead.core.jobs.model import WorkerRecord
+from fairlead.core.jobs.workers import WorkerRecord
 from fairlead.records.store import Store
 
 INTERVAL = 5.0

@@ -225,7 +225,7 @@ def _tenant(engine: Engine, number: int, meter: Meter, waits: list[float]) -> Te
     return TenantFinding(
         name=tenant.name,
         tier=tenant.tier,
-        weight=tenant.standing.weight,
+        weight=tenant.weighting.weight,
         jobs=meter.ended,
         entitled=entitled,
         delivered=ledger.delivered[number],

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from fairlead.core.durations import words
+from fairlead.core.durations import humanize
 from fairlead.sim.findings import Findings, PoolFinding, TenantFinding
 from fairlead.sim.svg import FAINT, GRID, INK, Canvas, Scale, spread
 
@@ -73,7 +73,7 @@ def _use(canvas: Canvas, pool: PoolFinding, left: float, top: float) -> None:
         rest = [sum(step.values()) for step in ledger.history]
         known = [sum(step.get(number, 0.0) for number in largest) for step in ledger.history]
         _band(panel, pool, below, [a - b for a, b in zip(rest, known, strict=True)], OTHERS)
-    panel.grid(words, lambda value: f"{value:,.0f}" if pool.ledger.slots > 5 else f"{value:g}")
+    panel.grid(humanize, lambda value: f"{value:,.0f}" if pool.ledger.slots > 5 else f"{value:g}")
     _legend(canvas, pool, largest, left, panel.floor + 30)
 
 
@@ -128,7 +128,7 @@ def _waits(canvas: Canvas, pool: PoolFinding, left: float, top: float) -> None:
     longest = max(max(p99, alone) for p99, alone, _ in found)
     low, high = spread([LEAST_WAIT, max(longest, pool.plan.wait_target or 0.0, LEAST_WAIT * 10)])
     panel.scales((0.0, 100.0), (low, high), (False, True))
-    panel.grid(lambda value: f"{value:.0f} %", words)
+    panel.grid(lambda value: f"{value:.0f} %", humanize)
     for number, (p99, alone, tier) in enumerate(found):
         x = panel.x(100.0 * (number + 0.5) / len(found))
         canvas.dot(x, panel.y(alone), FAINT, 2)
@@ -136,7 +136,7 @@ def _waits(canvas: Canvas, pool: PoolFinding, left: float, top: float) -> None:
     if pool.plan.wait_target is not None:
         y = panel.y(pool.plan.wait_target)
         canvas.line([(panel.left, y), (panel.right, y)], "#d1495b", 1.2, dashed=True)
-        canvas.text(panel.right, y - 5, f"target {words(pool.plan.wait_target)}", 10, "#d1495b", "end")
+        canvas.text(panel.right, y - 5, f"target {humanize(pool.plan.wait_target)}", 10, "#d1495b", "end")
 
 
 def _thinned(tenants: list[TenantFinding]) -> list[TenantFinding]:

@@ -5,7 +5,8 @@ is recognised by the names of its classes, so that nothing is imported that the 
 to the driver. Nothing is remembered across calls, since the caller may roll back.
 """
 
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib import import_module
 from os.path import realpath
@@ -13,17 +14,18 @@ from typing import Any, NamedTuple, TypeVar
 
 from pydantic_core import to_json
 
-from fairlead.core.jobs.model import Enqueued, NewJob
+from fairlead.core.jobs.model import Enqueued, Lane, NewJob
 from fairlead.core.protection.backpressure import ALL, with_shed
-from fairlead.errors import ConfigError
+from fairlead.errors import ConfigError, StoreUnavailable
 from fairlead.ports.database import Rows, Run, RunEach, Script, Settle, Statement
-from fairlead.ports.jobs import DepthBound, Door
+from fairlead.ports.jobs import AdmissionCheck, DepthBound
 from fairlead.records.backpressure import backlog_of
 from fairlead.records.controls import changed_of
-from fairlead.records.enqueue import enqueue_script
+from fairlead.records.enqueue import enqueue_script, key_is_held
 from fairlead.records.lanes import ensure_lanes
 
 SHARD = 0
+KEY_PATIENCE = "5s"  # that a transaction waits for another one with the same key
 SUPPORTED = "psycopg 3, psycopg2, sqlite3, apsw or aiosqlite, directly or through SQLAlchemy or Django"
 
 Query = Callable[[str], str]
@@ -48,15 +50,13 @@ class Task(NamedTuple):
     jobs: Sequence[NewJob]
     now: float
     path: str | None
-    door: Door | None
+    admission: AdmissionCheck | None
+    ensure: Callable[[Iterable[Lane]], None] | None
 
-    def bindings(self, step: RunEach | Run) -> list[dict[str, Any]]:
-        """PostgreSQL takes all rows at once as JSON, SQLite one after the other."""
-        if isinstance(step, Run):
-            return [{"shard": SHARD, "now": self.now, **step.parameters}]
-        if self.dialect == "postgresql":
-            return [{"shard": SHARD, "rows": to_json(step.rows).decode()}]
-        return [{"shard": SHARD, "now": self.now, **row} for row in step.rows]
+    def given(self, statement: RunEach | Run) -> dict[str, Any]:
+        """The parameters of a statement; many rows are one JSON text."""
+        own = {"rows": to_json(statement.rows).decode()} if isinstance(statement, RunEach) else statement.parameters
+        return {"shard": SHARD, "now": self.now, **own}
 
 
 def run_within(
@@ -66,10 +66,14 @@ def run_within(
     jobs: Sequence[NewJob],
     now: float = 0.0,
     path: str | None = None,
-    door: Door | None = None,
+    admission: AdmissionCheck | None = None,
+    ensure: Callable[[Iterable[Lane]], None] | None = None,
 ) -> Any:
-    """Store the jobs in the caller's transaction: the answers, or an awaitable of them for an async connection."""
-    task = Task(dialect, query, jobs, now, path, door)
+    """Store the jobs in the caller's transaction: the answers, or an awaitable of them for an async connection.
+
+    `ensure` writes lanes outside of it; without one they are written in it.
+    """
+    task = Task(dialect, query, jobs, now, path, admission, ensure)
     for name in _names(connection):
         if name in ASYNC_WRAPPERS:
             return _unwrap_and_run(connection, ASYNC_WRAPPERS[name], task)
@@ -101,22 +105,34 @@ async def drive_async(script: Script[Answer], perform: Callable[[Statement], Awa
 def _script(task: Task) -> Script[list[Enqueued]]:
     """Make sure of the database, ask whether the jobs may be submitted, make sure of the lanes, then enqueue."""
     if task.path is not None:
-        _require_same_file((yield RunEach("main_file", [{}])), task.path)
-    kept, bounds = (task.jobs, ()) if task.door is None else (yield from _admit(task.door, task.jobs))
+        _require_same_file((yield Run("main_file", {})), task.path)
+    kept, bounds = (task.jobs, ()) if task.admission is None else (yield from _admit(task.admission, task.jobs))
     if not kept:
         return with_shed(task.jobs, [], [])
-    yield from ensure_lanes(job.lane for job in kept)
-    answers = yield from enqueue_script(kept, bounds=bounds)
+    if task.ensure is None:
+        yield from ensure_lanes(job.lane for job in kept)
+    answers = yield from _patient_script(task, kept, bounds)
     return answers if len(kept) == len(task.jobs) else with_shed(task.jobs, kept, answers)
 
 
-def _admit(door: Door, jobs: Sequence[NewJob]) -> Script[tuple[Sequence[NewJob], Sequence[DepthBound]]]:
+def _patient_script(task: Task, jobs: Sequence[NewJob], bounds: Sequence[DepthBound]) -> Script[list[Enqueued]]:
+    """On PostgreSQL a key may be held by another open transaction: wait for it, but not for ever."""
+    if task.ensure is None or not any(job.unique for job in jobs):
+        return (yield from enqueue_script(jobs, bounds=bounds))
+    ((before,),) = yield Run("read_lock_timeout", {})
+    yield Run("set_lock_timeout", {"patience": KEY_PATIENCE})
+    answers = yield from enqueue_script(jobs, bounds=bounds)
+    yield Run("set_lock_timeout", {"patience": before})
+    return answers
+
+
+def _admit(admission: AdmissionCheck, jobs: Sequence[NewJob]) -> Script[tuple[Sequence[NewJob], Sequence[DepthBound]]]:
     """Read what the door has to know, where what it knows is old, and let it decide."""
-    if door.is_stale():
-        door.follow(changed_of((yield Run("read_controls", {"since": door.version}))))
-        if door.wants_sample():
-            door.sampled(backlog_of((yield RunEach("read_backlog", [{"tenant": ALL}]))))
-    return door.admit_here(jobs)
+    if admission.is_stale():
+        admission.follow(changed_of((yield Run("read_controls", {"since": admission.version}))))
+        if admission.wants_sample():
+            admission.sampled(backlog_of((yield RunEach("read_backlog", [{"tenant": ALL}]))))
+    return admission.admit_here(jobs)
 
 
 def _run(connection: Any, task: Task) -> Any:
@@ -133,28 +149,32 @@ def _run(connection: Any, task: Task) -> Any:
 
 
 def _perform(connection: Any, driver: Driver, task: Task) -> list[Enqueued]:
+    if task.ensure is not None:
+        task.ensure({job.lane for job in task.jobs})
+
     def perform(step: Statement) -> Rows:
         assert not isinstance(step, Settle)
-        text = task.query(step.query)
-        return [row for given in task.bindings(step) for row in driver.execute(connection, text, given)]
+        return list(driver.execute(connection, task.query(step.query), task.given(step)))
 
-    with _explaining():
+    with _explaining(task.jobs):
         return drive(_script(task), perform)
 
 
 async def _perform_async(connection: Any, driver: Driver, task: Task) -> list[Enqueued]:
+    if task.ensure is not None:
+        await asyncio.to_thread(task.ensure, {job.lane for job in task.jobs})
+
     async def perform(step: Statement) -> Rows:
         assert not isinstance(step, Settle)
-        text = task.query(step.query)
-        return [row for given in task.bindings(step) for row in await driver.execute(connection, text, given)]
+        return list(await driver.execute(connection, task.query(step.query), task.given(step)))
 
-    with _explaining():
+    with _explaining(task.jobs):
         return await drive_async(_script(task), perform)
 
 
 @contextmanager
-def _explaining() -> Iterator[None]:
-    """The caller's transaction raises its driver's errors; only a wrong database is ours to explain."""
+def _explaining(jobs: Sequence[NewJob]) -> Iterator[None]:
+    """The caller's transaction raises its driver's errors; a wrong database and a key that is held are explained."""
     try:
         yield
     except Exception as error:
@@ -163,6 +183,8 @@ def _explaining() -> Iterator[None]:
                 f"this connection's database has no Fairlead tables ({error}); use a connection to the database "
                 "of the app's URL, or run `fairlead migrate` there"
             ) from error
+        if type(error).__name__ == "LockNotAvailable" and any(job.unique for job in jobs):
+            raise StoreUnavailable(key_is_held(jobs)) from error
         raise
 
 

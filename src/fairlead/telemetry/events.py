@@ -2,9 +2,15 @@
 
 import logging
 from collections.abc import Callable
+from contextvars import ContextVar
 from dataclasses import dataclass
 
+from fairlead.core.jobs.model import Claim, Settlement
+from fairlead.core.jobs.states import State
+
 _log = logging.getLogger("fairlead")
+
+current_claim: ContextVar[Claim | None] = ContextVar("current_claim", default=None)  # of the run that is being executed
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +58,21 @@ class JobEnded(Event):
     attempt: int
     ran: float
     error: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RunFailed(Event):
+    """A run failed; its job is tried again in `again_in` seconds, or is dead where that is None."""
+
+    job: str
+    type: str
+    tenant: str
+    attempt: int
+    error_type: str
+    error: str
+    failure: str | None
+    again_in: float | None
+    traceback: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -354,3 +375,23 @@ class Telemetry:
         if failure not in self._failures:
             self._failures.add(failure)
             _log.error("a listener for events failed (%r); jobs go on without it", error, exc_info=error)
+
+
+def tell_failure(telemetry: Telemetry, claim: Claim, settlement: Settlement) -> None:
+    """Emit RunFailed where a run has failed, whether events of single jobs are wanted or not."""
+    error = settlement.error
+    if error is None or settlement.state not in (State.RETRYING, State.DEAD):
+        return
+    telemetry.emit(
+        RunFailed(
+            job=claim.id,
+            type=claim.lane.type,
+            tenant=claim.lane.tenant,
+            attempt=claim.attempt,
+            error_type=error.type,
+            error=error.message,
+            failure=error.failure,
+            again_in=settlement.delay if settlement.state is State.RETRYING else None,
+            traceback=error.traceback,
+        )
+    )

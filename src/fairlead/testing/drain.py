@@ -16,11 +16,11 @@ from fairlead.core.jobs.model import Claim, Settlement
 from fairlead.operate.audit import Operator, whoami
 from fairlead.operate.schedules import declare
 from fairlead.records.store import Store
+from fairlead.runtime.breakers import Breakers
+from fairlead.runtime.controls import ControlView
 from fairlead.scheduler.expire import Expirer
 from fairlead.scheduler.recur import Recurrer
-from fairlead.worker.breakers import Breakers
 from fairlead.worker.claimer import Claimer
-from fairlead.worker.controls import ControlView
 from fairlead.worker.health import Health
 from fairlead.worker.runner import Runner
 from fairlead.worker.settler import Settler

@@ -24,7 +24,7 @@ from fairlead.core.flush import Flush
 from fairlead.core.insight.wait_times import WaitCount
 from fairlead.core.jobs.model import Lane
 from fairlead.records.store import Store
-from fairlead.worker.periodic import Periodic
+from fairlead.runtime.periodic import Periodic
 
 SETTLE_EVERY = 0.25
 EXCHANGE_EVERY = 0.5

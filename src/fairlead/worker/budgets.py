@@ -5,15 +5,15 @@ from collections import Counter
 from collections.abc import Iterator
 
 from fairlead.core.durations import seconds
-from fairlead.core.jobs.failure import Curb
+from fairlead.core.jobs.failure import RetryDenial
 from fairlead.core.jobs.model import Settlement
-from fairlead.core.jobs.settle import Relief
+from fairlead.core.jobs.settle import RetryAdjustment
 from fairlead.core.protection.retry_budget import KIND, RetryBudget, allowed, stretch
 from fairlead.core.protection.run_counts import BUCKETS, TENANT, Count, Sums, subject
 from fairlead.core.stored import restored
+from fairlead.runtime.controls import ControlView
+from fairlead.runtime.run_counts import RunCounts
 from fairlead.telemetry.events import RetriesDelayed, RetriesRefused, Telemetry
-from fairlead.worker.controls import ControlView
-from fairlead.worker.run_counts import RunCounts
 
 
 class Budgets:
@@ -29,7 +29,7 @@ class Budgets:
         self._refused: Counter[str] = Counter()
         self._told_at: dict[str, float] = {}
 
-    def relief(self, tenant: str, is_first: bool, blameless: bool) -> Relief:
+    def adjustment(self, tenant: str, is_first: bool, blameless: bool) -> RetryAdjustment:
         """What becomes of the retry of a failed run: none, or a longer wait, which the blameless have at worst."""
         if is_first:
             self._counts.first_attempts.add(tenant, 1)
@@ -37,15 +37,15 @@ class Budgets:
         policy, sums = self._policy(tenant), self._sums.get(tenant, Sums())
         at_least = stretch(policy, sums)
         if at_least == 0.0 or blameless or policy.beyond == "delay":
-            return Relief(at_least=at_least)
-        return Relief(curb=Curb.BUDGET, why=f"tenant {tenant} has used up its retry budget")
+            return RetryAdjustment(at_least=at_least)
+        return RetryAdjustment(denied_by=RetryDenial.BUDGET, why=f"tenant {tenant} has used up its retry budget")
 
-    def retried(self, tenant: str, relief: Relief, settlement: Settlement) -> None:
+    def retried(self, tenant: str, adjustment: RetryAdjustment, settlement: Settlement) -> None:
         """Count a retry: now, or where it was delayed to."""
-        ahead = settlement.delay if relief.at_least else 0.0
+        ahead = settlement.delay if adjustment.at_least else 0.0
         self._counts.retry(tenant, ahead, seconds(self._policy(tenant).window))
         self._add(tenant, Sums(0, 1))
-        if relief.at_least:
+        if adjustment.at_least:
             self._delays.setdefault(tenant, []).append(settlement.delay)
 
     def refused(self, tenant: str) -> None:

@@ -13,7 +13,7 @@ from fairlead.core.jobs.failure import FailureClass
 from fairlead.core.jobs.retry import Retry
 from fairlead.core.protection.breaker import Breaker
 from fairlead.core.protection.quarantine import Quarantine
-from fairlead.core.web.callbacks import POOL, TYPE, VERSION, Delivered, Endpoint, Reply, judge
+from fairlead.core.web.callbacks import POOL, TYPE, VERSION, Delivered, Endpoint, Reply, reply_of_status
 from fairlead.core.web.signatures import signed_headers
 from fairlead.errors import CallbackFailed, DeadLetter, Discard, EgressRefused, StoreError
 from fairlead.handlers.context import Context
@@ -109,7 +109,7 @@ class Deliverer:
 
     async def _follow(self, endpoint: Endpoint, answer: "Answer") -> None:
         refusal = _refusal(answer)
-        match judge(answer.status):
+        match reply_of_status(answer.status):
             case Reply.GONE:
                 await disable_gone(self._store, endpoint)
                 raise DeadLetter(f"{refusal}; the callback endpoint {endpoint.name} is disabled now")
@@ -120,4 +120,4 @@ class Deliverer:
 
 
 def _refusal(answer: "Answer") -> str | None:
-    return None if judge(answer.status) is Reply.TAKEN else f"the receiver answered {answer.status}"
+    return None if reply_of_status(answer.status) is Reply.TAKEN else f"the receiver answered {answer.status}"

@@ -13,11 +13,12 @@ from typing import Any
 
 from fairlead.errors import LeaseLost, StoreUnavailable
 from fairlead.records.store import Store
+from fairlead.runtime.boot_clock import boot_time
+from fairlead.runtime.outage import Outage
 from fairlead.telemetry.events import Telemetry
-from fairlead.worker.lease import LeaseClock, boot_time
+from fairlead.worker.lease import LeaseClock
 from fairlead.worker.service import STOP_GRACE, Worker
 from fairlead.worker.supervisor import EXIT_DISMISSED, EXIT_RECYCLE, SOCKET_VARIABLE
-from fairlead.worker.trouble import Trouble
 
 EXIT_LEASE_LOST = 70
 LOOK_EVERY = 0.5
@@ -108,7 +109,7 @@ class SupervisorLink:
 async def open_store(store: Store, telemetry: Telemetry) -> bool:
     """Open the store, and wait for it while it is away; False if a signal or the supervisor's end came first."""
     supervisor, stopped = os.getppid(), asyncio.Event()
-    loop, trouble = asyncio.get_running_loop(), Trouble(telemetry, "worker")
+    loop, trouble = asyncio.get_running_loop(), Outage(telemetry, "worker")
     for number in (signal.SIGTERM, signal.SIGQUIT):
         loop.add_signal_handler(number, stopped.set)
     while not stopped.is_set() and os.getppid() == supervisor:
@@ -123,7 +124,7 @@ async def open_store(store: Store, telemetry: Telemetry) -> bool:
     return False
 
 
-async def _try_to_open(store: Store, trouble: Trouble) -> bool:
+async def _try_to_open(store: Store, trouble: Outage) -> bool:
     try:
         await store.open()
     except StoreUnavailable as error:

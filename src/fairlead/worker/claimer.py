@@ -22,13 +22,13 @@ from fairlead.core.fairness.usage import SlotUsage
 from fairlead.core.jobs.model import ActiveLane, Claim, Lane, Lease, Quota
 from fairlead.core.jobs.pools import Pools
 from fairlead.core.protection.gates import has_gates, limiting, why_closed
-from fairlead.core.protection.limits import LIMIT, Wanted
+from fairlead.core.protection.limits import LIMIT, LimitedQuota
 from fairlead.errors import StoreError
 from fairlead.handlers.spec import HandlerSpec
 from fairlead.records.store import Store
+from fairlead.runtime.breakers import Breakers, Permit, TrippingBreakers, spread
+from fairlead.runtime.controls import ControlView
 from fairlead.telemetry.events import Telemetry
-from fairlead.worker.breakers import Breakers, Permit, TrippingBreakers, spread
-from fairlead.worker.controls import ControlView
 from fairlead.worker.limits import LimitGate
 from fairlead.worker.unanswered_claims import UnansweredClaims
 
@@ -196,7 +196,7 @@ class Claimer:
             self._account(grants, claims, permit)
         return claims
 
-    def _split_by_limits(self, grants: Sequence[Grant]) -> tuple[list[Quota], list[Wanted]]:
+    def _split_by_limits(self, grants: Sequence[Grant]) -> tuple[list[Quota], list[LimitedQuota]]:
         back, self._look_back = self._look_back, 0.0
         quotas = [Quota(grant.lane.id, grant.most, grant.since - back) for grant in grants]
         if not self.gate.rules.any:
@@ -207,7 +207,7 @@ class Claimer:
         with self._unanswered.doubting(self._new_lease()) as lease:
             return await self._store.jobs.claim(quotas, lease)
 
-    async def _claim_limited(self, wanted: list[Wanted], is_alone: bool) -> list[Claim]:
+    async def _claim_limited(self, wanted: list[LimitedQuota], is_alone: bool) -> list[Claim]:
         """Claim under limits; if the store goes away here, what was claimed without limits must not be lost."""
         try:
             with self._unanswered.doubting(self._new_lease()) as lease:

@@ -14,9 +14,9 @@ from uuid import uuid4
 
 from fairlead.core.durations import seconds
 from fairlead.core.flush import Flush
-from fairlead.core.jobs.failure import Curb, FailureClass
+from fairlead.core.jobs.failure import FailureClass, RetryDenial
 from fairlead.core.jobs.model import Claim, Ending, Outcome, Settlement
-from fairlead.core.jobs.settle import Relief
+from fairlead.core.jobs.settle import RetryAdjustment
 from fairlead.core.jobs.states import State
 from fairlead.core.protection import quarantine
 from fairlead.core.protection.breaker import BREAKER, opened, why_open
@@ -36,22 +36,22 @@ from fairlead.core.protection.run_counts import (
 from fairlead.handlers.spec import Registry
 from fairlead.ports.jobs import CONTROLS_HINT, HEALTH_HINT
 from fairlead.records.store import Store
+from fairlead.runtime.breakers import Breakers, TrippingBreakers
+from fairlead.runtime.controls import ControlView
+from fairlead.runtime.periodic import Periodic
+from fairlead.runtime.run_counts import GENERATION, RunCounts
 from fairlead.telemetry.events import Telemetry, TypeQuarantined
-from fairlead.worker.breakers import Breakers, TrippingBreakers
 from fairlead.worker.budgets import Budgets
-from fairlead.worker.controls import ControlView
-from fairlead.worker.periodic import Periodic
-from fairlead.worker.run_counts import GENERATION, RunCounts
 
 EVERY = 0.5
 SOONEST = 0.1
 SURVEY = 2.0
 SETTLED = 0.5  # what has begun to fail is judged when all workers had time to add what they know
 FAILURES = (Ending.FAILED, Ending.TIMED_OUT)
-EXCUSED = Relief(excused=True)
-QUARANTINED = Relief(curb=Curb.QUARANTINE, why="its type is in quarantine")
+EXCUSED = RetryAdjustment(excused=True)
+QUARANTINED = RetryAdjustment(denied_by=RetryDenial.QUARANTINE, why="its type is in quarantine")
 DECIDED = Sums(counted_for=SETTLED)  # an open breaker is counted no longer
-ADVICE = "find the cause in `fairlead dlq groups`, mend it, then run `fairlead quarantine release {}`"
+ADVICE = "find the cause in `fairlead jobs groups`, mend it, then run `fairlead settings remove quarantine {}`"
 
 
 class Health:
@@ -101,18 +101,18 @@ class Health:
         if self._breakers.permitted:
             self._breakers.ended(claim, True)
 
-    def failed(self, claim: Claim, outcome: Outcome) -> Relief | None:
+    def failed(self, claim: Claim, outcome: Outcome) -> RetryAdjustment | None:
         """Count a run that ended in another way; for a failure, what its settlement has to consider."""
         lane = claim.lane
         names = blamed(outcome, lane.type, self._registry[lane.type].needs)
         self._breakers.ended(claim, False, names)
         return self._failed(claim, outcome, names) if outcome.ending in FAILURES else None
 
-    def decided(self, claim: Claim, relief: Relief, settlement: Settlement) -> None:
+    def decided(self, claim: Claim, adjustment: RetryAdjustment, settlement: Settlement) -> None:
         """Count a retry against its tenant's budget, or that there was none."""
-        if settlement.state is State.RETRYING and not relief.excused:
-            self._budgets.retried(claim.lane.tenant, relief, settlement)
-        elif settlement.curbed_by is Curb.BUDGET:
+        if settlement.state is State.RETRYING and not adjustment.excused:
+            self._budgets.retried(claim.lane.tenant, adjustment, settlement)
+        elif settlement.retry_denied_by is RetryDenial.BUDGET:
             self._budgets.refused(claim.lane.tenant)
 
     def hint(self) -> None:
@@ -154,7 +154,7 @@ class Health:
         self.tripping.remove(judged | self.tripping.overdue())
         self._news.set()
 
-    def _failed(self, claim: Claim, outcome: Outcome, names: tuple[str, ...]) -> Relief:
+    def _failed(self, claim: Claim, outcome: Outcome, names: tuple[str, ...]) -> RetryAdjustment:
         for name in names:
             self._counts.bad[name] += 1
             if self.tripping.consider(name) or self._counts.bad[name] == self._registry.breaker_of(name).minimum:
@@ -162,9 +162,9 @@ class Health:
         away = outcome.error is not None and outcome.error.failure is FailureClass.DEPENDENCY
         if away and limiting(self._view.known, names):
             return EXCUSED
-        relief = self._budgets.relief(claim.lane.tenant, claim.attempt == 1, blameless=away)
+        adjustment = self._budgets.adjustment(claim.lane.tenant, claim.attempt == 1, blameless=away)
         attempts = quarantine.attempts_of(self._view.known.get(quarantine.KIND, claim.lane.type))
-        return QUARANTINED if attempts and claim.attempt >= attempts and not away else relief
+        return QUARANTINED if attempts and claim.attempt >= attempts and not away else adjustment
 
     async def _survey(self) -> None:
         """Look who is troubled, if there are successes that they might need, and forget the old ones."""

@@ -3,11 +3,11 @@
 import asyncio
 from collections.abc import Sequence
 
-from fairlead.client.wakeups import Waker
 from fairlead.core.jobs.model import Settlement
 from fairlead.core.jobs.settle import is_followed
 from fairlead.core.jobs.states import State
 from fairlead.ports.jobs import EVERYONE, LIMITS_HINT, SCHEDULED_HINT
+from fairlead.runtime.hints import HintSender
 from fairlead.worker.limits import LimitGate
 
 SOON = 60.0  # seconds; a job that waits longer is found without a hint
@@ -17,7 +17,7 @@ WAITING = (State.RETRYING, State.SCHEDULED)
 class Hints:
     """Tells other processes of room under limits, of jobs that were given back, and of jobs that may follow."""
 
-    def __init__(self, waker: Waker, pools: tuple[str, ...], gate: LimitGate, news: asyncio.Event) -> None:
+    def __init__(self, waker: HintSender, pools: tuple[str, ...], gate: LimitGate, news: asyncio.Event) -> None:
         self._waker = waker
         self._pools = pools
         self._gate = gate

@@ -13,23 +13,17 @@ CLOCK_BOOTTIME, which goes on while a machine sleeps and is the same in all proc
 
 import logging
 import threading
-import time
 from collections.abc import Callable
 
 from fairlead.errors import StoreError
 from fairlead.ports.jobs import LeaseBook
+from fairlead.runtime.boot_clock import boot_time
 
 BEATS = 3  # renewals that fit into a lease, at least
 MARGIN = 0.1  # the share of the lease that is given up for safety
 SOONER = 0.1  # of a heartbeat, after one that failed
 
 _log = logging.getLogger("fairlead")
-
-
-def boot_time() -> float:
-    """Seconds on a clock that never jumps and does not stop while the machine sleeps."""
-    clock = getattr(time, "CLOCK_BOOTTIME", None)
-    return time.monotonic() if clock is None else time.clock_gettime(clock)
 
 
 def deadline_from(sent_at: float, lease: float) -> float:

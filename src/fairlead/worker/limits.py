@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from fairlead.core.jobs.model import ActiveLane, Claim, Lane, Quota, Settlement
 from fairlead.core.protection.controls import Controls
-from fairlead.core.protection.limits import Rules, Wanted
+from fairlead.core.protection.limits import LimitedQuota, Rules
 from fairlead.handlers.spec import HandlerSpec
 from fairlead.records.limits import LimitedClaims
 
@@ -86,19 +86,19 @@ class LimitGate:
         """Seconds until a lane kept aside may be tried again."""
         return max(0.005, self._next - time.monotonic()) if self.aside else SWEEP * 60
 
-    def split(self, quotas: Sequence[Quota], lane_of: Callable[[int], Lane]) -> tuple[list[Quota], list[Wanted]]:
+    def split(self, quotas: Sequence[Quota], lane_of: Callable[[int], Lane]) -> tuple[list[Quota], list[LimitedQuota]]:
         """The quotas of lanes without limits, and of those with."""
         plain, limited = [], []
         for quota in quotas:
             lane = lane_of(quota.lane)
             names = self.rules.of(lane)
             if names:
-                limited.append(Wanted(quota, lane, names))
+                limited.append(LimitedQuota(quota, lane, names))
             else:
                 plain.append(quota)
         return plain, limited
 
-    def learn(self, wanted: Sequence[Wanted], answer: LimitedClaims) -> None:
+    def learn(self, wanted: Sequence[LimitedQuota], answer: LimitedClaims) -> None:
         """Remember what was claimed, and which limits are full; lanes that could have given more wait aside."""
         limits = {item.quota.lane: item.limits for item in wanted}
         granted = {name for claim in answer.claims for name in limits[claim.lane.id]}

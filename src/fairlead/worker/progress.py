@@ -13,7 +13,7 @@ from fairlead.core.jobs.model import Claim
 from fairlead.core.jobs.progress import ProgressReport, RunReport
 from fairlead.errors import LeaseLost, StoreError
 from fairlead.records.store import Store
-from fairlead.worker.periodic import Periodic
+from fairlead.runtime.periodic import Periodic
 
 EVERY = 1.0
 UNASKED = 60.0

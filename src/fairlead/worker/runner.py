@@ -6,11 +6,12 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from fairlead.core.jobs.expiry import late_error
+from fairlead.core.jobs.expiry import expiry_error
 from fairlead.core.jobs.failure import FailureClass
 from fairlead.core.jobs.model import CancelRequest, Claim, Ending, ErrorInfo, Outcome
 from fairlead.handlers.context import Context
 from fairlead.handlers.spec import HandlerSpec
+from fairlead.telemetry.events import current_claim
 from fairlead.worker.failures import outcome_of
 from fairlead.worker.threads import HandlerThreads, ThreadCall
 from fairlead.worker.tools import RunTools, dump_result
@@ -84,7 +85,8 @@ class Runner:
         """Call the handler; however it ends, return an outcome."""
         claim, spec = run.claim, run.spec
         if claim.time_left is not None and claim.time_left < 0:
-            return Outcome(Ending.EXPIRED, error=late_error(-claim.time_left))
+            return Outcome(Ending.EXPIRED, error=expiry_error(-claim.time_left))
+        current_claim.set(claim)
         context = Context(claim, run, self._tools) if spec.arguments.takes_context else None
         try:
             arguments = spec.load(claim.payload, claim.lane.version)

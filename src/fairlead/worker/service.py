@@ -10,33 +10,34 @@ import uuid
 from collections.abc import Callable
 from typing import Any
 
-from fairlead.client.wakeups import Waker
 from fairlead.config import Settings
-from fairlead.core.jobs.model import Ending, WorkerInfo
+from fairlead.core.jobs.model import Ending
 from fairlead.core.jobs.pools import POOL, Pools
-from fairlead.core.jobs.workers import DRAINING, RESERVE, is_worn
+from fairlead.core.jobs.workers import DRAINING, RESERVE, WorkerInfo, is_worn
 from fairlead.errors import LeaseLost, StoreError, StoreUnavailable
 from fairlead.handlers.spec import Registry
 from fairlead.ports.jobs import CONTROLS_HINT, EVERYONE, HEALTH_HINT, LIMITS_HINT, SCHEDULED_HINT, WORKER_HINT
 from fairlead.records.store import Store
+from fairlead.runtime.boot_clock import boot_time
+from fairlead.runtime.breakers import Breakers
+from fairlead.runtime.controls import ControlView
+from fairlead.runtime.hints import HintSender
+from fairlead.runtime.outage import Outage
+from fairlead.runtime.periodic import Periodic, wait_for
 from fairlead.telemetry.events import LeaseEnded, Telemetry, WorkerStarted, WorkerStopped, WorkerWorn
 from fairlead.version import __version__
 from fairlead.worker.accounts import Accounts
-from fairlead.worker.breakers import Breakers
 from fairlead.worker.callbacks import with_deliveries
 from fairlead.worker.claimer import Claimer
-from fairlead.worker.controls import ControlView
 from fairlead.worker.health import Health
 from fairlead.worker.hints import Hints
-from fairlead.worker.lease import LeaseClock, boot_time, deadline_from
+from fairlead.worker.lease import LeaseClock, deadline_from
 from fairlead.worker.pace import MOST
-from fairlead.worker.periodic import Periodic, wait_for
 from fairlead.worker.runner import Runner
 from fairlead.worker.settler import ABREAST, Settler
 from fairlead.worker.slots import Slots
 from fairlead.worker.threads import HandlerThreads
 from fairlead.worker.tools import RunTools
-from fairlead.worker.trouble import Trouble
 from fairlead.worker.unanswered_claims import UnansweredClaims
 
 TICK = 0.1
@@ -91,7 +92,7 @@ class Worker:
             store, self.info.id, frozenset(pools), registry, frozenset(reserve),
             self._controls, breakers, self._unanswered, self._health.tripping,
         )  # fmt: skip
-        self._waker = Waker(store)
+        self._waker = HintSender(store)
         self._hints = Hints(self._waker, pools, self._claimer.gate, self._news)
         self._threads = HandlerThreads(slots)
         tools = RunTools(store, settings.result_limit)
@@ -157,7 +158,7 @@ class Worker:
 
     async def _register(self) -> bool:
         """Register, and wait for a store that is away; False if told to stop meanwhile."""
-        trouble = Trouble(self._telemetry, "worker")
+        trouble = Outage(self._telemetry, "worker")
         while not self._stop_asked:
             try:
                 await self._try_to_register()
@@ -189,7 +190,7 @@ class Worker:
 
     async def _feed(self) -> None:
         """Keep the slots full until there is a reason to stop."""
-        trouble = Trouble(self._telemetry, "claimer")
+        trouble = Outage(self._telemetry, "claimer")
         while not self._stop_asked and not self._clock.over():
             wanted = await self._capacity()
             if wanted <= 0:

@@ -11,13 +11,13 @@ from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
 from fairlead.core.jobs.model import Settlement
-from fairlead.core.jobs.settle import heed
+from fairlead.core.jobs.settle import settle_as_cancelled
 from fairlead.core.jobs.states import State
 from fairlead.errors import StoreError
 from fairlead.records.store import Store
+from fairlead.runtime.outage import Outage
 from fairlead.telemetry.events import SettlementRefused, Telemetry
 from fairlead.worker.progress import ProgressBook
-from fairlead.worker.trouble import Trouble
 
 GROUP = 2_000
 ABREAST = 2  # groups that are on their way at once
@@ -38,7 +38,7 @@ class Settler:
         self._store = store
         self._progress = progress
         self._telemetry = telemetry
-        self._trouble = Trouble(telemetry, "settler")
+        self._trouble = Outage(telemetry, "settler")
         self._after = after
         self.counts: Counter[State] = Counter()  # of the settlements that are stored, by state
         self._waiting: list[Settlement] = []
@@ -91,7 +91,7 @@ class Settler:
         """What was decided before somebody asked to cancel the run does not hold; it is decided again."""
         refused = {item.id: item for item in group if item.id not in settled}
         held = await self._store.reader.held(refused)
-        again = {job.id: decided for job in held if (decided := heed(refused[job.id], job)) is not None}
+        again = {job.id: decided for job in held if (decided := settle_as_cancelled(refused[job.id], job)) is not None}
         if again:
             settled = settled | await self._store.jobs.settle(list(again.values()))
         return [again.get(item.id, item) for item in group], settled

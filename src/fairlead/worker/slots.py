@@ -27,8 +27,16 @@ from fairlead.core.jobs.settle import settle
 from fairlead.core.protection.controls import Controls
 from fairlead.handlers.options import overridden
 from fairlead.handlers.spec import HandlerSpec, Registry
-from fairlead.telemetry.events import CancelAsked, JobEnded, JobStarted, LateExecution, Telemetry, ThreadLost
-from fairlead.worker.controls import ControlView
+from fairlead.runtime.controls import ControlView
+from fairlead.telemetry.events import (
+    CancelAsked,
+    JobEnded,
+    JobStarted,
+    LateExecution,
+    Telemetry,
+    ThreadLost,
+    tell_failure,
+)
 from fairlead.worker.forks import ForkGuard
 from fairlead.worker.health import Health
 from fairlead.worker.pace import Pace
@@ -279,16 +287,18 @@ class Slots:
             self._settler.stored(stored)
 
     def _decide(self, claim: Claim, outcome: Outcome, ran: float) -> Settlement:
-        relief, policies = None, NO_POLICIES
+        adjustment, policies = None, NO_POLICIES
         if outcome.ending is SUCCEEDED:
             self._health.succeeded(claim)
         else:
             claim = claim._replace(age=claim.age + ran)
-            relief = self._health.failed(claim, outcome)
+            adjustment = self._health.failed(claim, outcome)
             policies = self._terms.of(claim, self._registry[claim.lane.type]).policies
-        settlement = outcome.stored or settle(claim, outcome, policies, self._random, relief)
-        if relief is not None:
-            self._health.decided(claim, relief, settlement)
+        settlement = outcome.stored or settle(claim, outcome, policies, self._random, adjustment)
+        if adjustment is not None:
+            self._health.decided(claim, adjustment, settlement)
+        if settlement.error is not None:
+            tell_failure(self._telemetry, claim, settlement)
         if self._telemetry:
             self._tell_end(claim, settlement, ran)
         return settlement

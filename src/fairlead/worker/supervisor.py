@@ -24,8 +24,9 @@ from typing import Any
 
 from fairlead.errors import StoreError
 from fairlead.ports.jobs import LeaseBook
+from fairlead.runtime.boot_clock import boot_time
 from fairlead.telemetry.events import ProcessEnded, Telemetry
-from fairlead.worker.lease import KeeperThread, LeaseClock, boot_time
+from fairlead.worker.lease import KeeperThread, LeaseClock
 
 SOCKET_VARIABLE = "FAIRLEAD_SUPERVISOR_SOCKET"
 EXIT_RECYCLE = 71  # a child that has ended in good order and wants to be replaced
@@ -143,6 +144,10 @@ class Supervisor:
             return "stopping"
         registered = any(child is not None and child.clock is not None for child in self._children)
         return None if registered else "no worker process is registered"
+
+    def worker_ids(self) -> set[str]:
+        """The workers that its processes have registered."""
+        return {child.clock.worker_id for child in self._children if child is not None and child.clock is not None}
 
     async def run(self) -> int:
         """Work until stopped; returns the exit code."""

@@ -16,9 +16,9 @@ from fairlead.core.jobs.model import Ending, Lease, Outcome
 from fairlead.core.jobs.settle import settle
 from fairlead.ports.jobs import LIMITS_HINT
 from fairlead.records.store import Store
+from fairlead.runtime.boot_clock import boot_time
+from fairlead.runtime.periodic import Periodic
 from fairlead.telemetry.events import StraysReturned, Telemetry
-from fairlead.worker.lease import boot_time
-from fairlead.worker.periodic import Periodic
 
 LOOK_EVERY = 1.0
 DOUBT = 120.0  # seconds; far longer than any statement may take

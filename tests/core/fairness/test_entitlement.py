@@ -5,7 +5,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from fairlead.core.fairness.entitlement import Bounds, effective_weights, entitled, fill, jain
-from fairlead.core.fairness.tenancy import MOST_GUARANTEED, Entitled, Tenant
+from fairlead.core.fairness.tenancy import MOST_GUARANTEED, Tenant, Weighting
 
 amounts = st.floats(0, 1000)
 bounds = st.builds(
@@ -57,7 +57,7 @@ def test_pro_gets_its_minimum_or_all_it_wants(wanted: list[tuple[Tenant, float]]
     demand = {tenant.name: amount for tenant, amount in wanted}
     result = entitled(100.0, demand, known)
     for name, tenant in known.items():
-        assert result[name] >= min(demand[name], tenant.standing.minimum * 100.0) - 1e-9
+        assert result[name] >= min(demand[name], tenant.weighting.minimum * 100.0) - 1e-9
 
 
 def test_the_free_tier_is_one_party_with_a_cap() -> None:
@@ -90,35 +90,35 @@ def test_minimums_that_do_not_fit_shrink_and_leave_something() -> None:
 
 @given(
     st.dictionaries(
-        st.builds(Entitled, st.floats(0.1, 1000), st.sampled_from([0.0, 0.01]), st.sampled_from([1.0, 0.05])),
+        st.builds(Weighting, st.floats(0.1, 1000), st.sampled_from([0.0, 0.01]), st.sampled_from([1.0, 0.05])),
         st.integers(1, 50),
         min_size=1,
         max_size=6,
     )
 )
-def test_effective_weights_give_the_entitled_parts(counts: dict[Entitled, int]) -> None:
+def test_effective_weights_give_the_entitled_parts(counts: dict[Weighting, int]) -> None:
     weights = effective_weights(counts)
-    total = sum(weights[standing] * count for standing, count in counts.items())
-    for standing, count in counts.items():
-        part = weights[standing] / total
-        guaranteed = standing.minimum * min(
-            1.0, MOST_GUARANTEED / sum(s.minimum * n for s, n in counts.items()) if standing.minimum else 1.0
+    total = sum(weights[weighting] * count for weighting, count in counts.items())
+    for weighting, count in counts.items():
+        part = weights[weighting] / total
+        guaranteed = weighting.minimum * min(
+            1.0, MOST_GUARANTEED / sum(s.minimum * n for s, n in counts.items()) if weighting.minimum else 1.0
         )
         assert part >= guaranteed - 1e-9
         others = sum(n for s, n in counts.items() if s.most >= 1)
-        if standing.most < 1 and others:
-            assert part <= standing.most + 1e-9, count
+        if weighting.most < 1 and others:
+            assert part <= weighting.most + 1e-9, count
 
 
 def test_without_minimums_and_caps_weights_stay_what_they_are() -> None:
-    assert effective_weights({Entitled(3.0): 5, Entitled(7.0): 1}) == {Entitled(3.0): 3.0, Entitled(7.0): 7.0}
+    assert effective_weights({Weighting(3.0): 5, Weighting(7.0): 1}) == {Weighting(3.0): 3.0, Weighting(7.0): 7.0}
 
 
 def test_a_standing_that_nothing_binds_keeps_its_weight() -> None:
-    weights = effective_weights({Entitled(100.0, 0.01): 1, Entitled(10.0): 10_000, Entitled(1.0, 0.0, 0.05): 1})
-    assert weights[Entitled(10.0)] == pytest.approx(10.0)
-    assert weights[Entitled(1.0, 0.0, 0.05)] == pytest.approx(1.0)
-    assert weights[Entitled(100.0, 0.01)] == pytest.approx(100_001 / 99, rel=1e-6)
+    weights = effective_weights({Weighting(100.0, 0.01): 1, Weighting(10.0): 10_000, Weighting(1.0, 0.0, 0.05): 1})
+    assert weights[Weighting(10.0)] == pytest.approx(10.0)
+    assert weights[Weighting(1.0, 0.0, 0.05)] == pytest.approx(1.0)
+    assert weights[Weighting(100.0, 0.01)] == pytest.approx(100_001 / 99, rel=1e-6)
 
 
 def test_jains_index() -> None:

@@ -5,24 +5,24 @@ from hypothesis import strategies as st
 
 from fairlead.core.fairness.entitlement import effective_weights
 from fairlead.core.fairness.share import Share
-from fairlead.core.fairness.tenancy import Entitled
+from fairlead.core.fairness.tenancy import Weighting
 
-PLAIN, HEAVY = Entitled(10.0), Entitled(1000.0)
-GUARANTEED, CAPPED = Entitled(100.0, 0.01), Entitled(1.0, 0.0, 0.05)
+PLAIN, HEAVY = Weighting(10.0), Weighting(1000.0)
+GUARANTEED, CAPPED = Weighting(100.0, 0.01), Weighting(1.0, 0.0, 0.05)
 
 
-def pool_of(standings: list[Entitled]) -> tuple[Share, list[Share]]:
-    top = Share("", "", None, Entitled(1.0), {})
-    pool = Share("short", "@", top, Entitled(1.0), {})
-    return pool, [Share("short", str(number), pool, standing, {}) for number, standing in enumerate(standings)]
+def pool_of(weightings: list[Weighting]) -> tuple[Share, list[Share]]:
+    top = Share("", "", None, Weighting(1.0), {})
+    pool = Share("short", "@", top, Weighting(1.0), {})
+    return pool, [Share("short", str(number), pool, weighting, {}) for number, weighting in enumerate(weightings)]
 
 
 @given(
     st.lists(st.sampled_from([PLAIN, HEAVY, GUARANTEED, CAPPED]), min_size=1, max_size=8),
     st.lists(st.integers(0, 7), max_size=40),
 )
-def test_weights_are_those_of_whoever_is_busy(standings: list[Entitled], changes: list[int]) -> None:
-    pool, members = pool_of(standings)
+def test_weights_are_those_of_whoever_is_busy(weightings: list[Weighting], changes: list[int]) -> None:
+    pool, members = pool_of(weightings)
     for number in changes:
         member = members[number % len(members)]
         if member.busy:
@@ -32,12 +32,12 @@ def test_weights_are_those_of_whoever_is_busy(standings: list[Entitled], changes
         for other in members:
             if other.busy:
                 other.correct(1.0, 0.0)
-                assert other.weight == effective_weights(pool.counts)[other.standing]
+                assert other.weight == effective_weights(pool.counts)[other.weighting]
 
 
 def test_weights_are_not_found_anew_for_each_that_comes_or_goes_unless_they_depend_on_it() -> None:
-    for standings, stay in (([PLAIN, PLAIN, HEAVY, HEAVY], True), ([PLAIN, PLAIN, GUARANTEED, GUARANTEED], False)):
-        pool, members = pool_of(standings)
+    for weightings, stay in (([PLAIN, PLAIN, HEAVY, HEAVY], True), ([PLAIN, PLAIN, GUARANTEED, GUARANTEED], False)):
+        pool, members = pool_of(weightings)
         for member in members:
             member.enter()
             member.correct(1.0, 0.0)

@@ -9,14 +9,16 @@ import pytest
 from fairlead.core.fairness.share import Balance
 from fairlead.core.fairness.tenancy import Tenant
 from fairlead.core.insight.explain import MOST_AHEAD, Facts, Reason, expected_start, explain
-from fairlead.core.insight.wait_reasons import BudgetFacts, LimitFacts, Runs, ShareFacts, place
-from fairlead.core.jobs.model import ErrorInfo, JobRecord, Lane, Priority, WorkerInfo, WorkerRecord
+from fairlead.core.insight.wait_reasons import BudgetFacts, LimitFacts, RunningJob, ShareFacts, queue_position
+from fairlead.core.jobs.job_records import JobRecord
+from fairlead.core.jobs.model import ErrorInfo, Lane, Priority
 from fairlead.core.jobs.states import FINAL, State
+from fairlead.core.jobs.workers import WorkerInfo, WorkerRecord
 from fairlead.core.protection.backpressure import deferred_of, put_off
 from fairlead.core.protection.breaker import Breaker, Phase, opened
 from fairlead.core.protection.controls import Control, Controls
 from fairlead.core.protection.limits import Bound
-from fairlead.core.protection.token_bucket import Flow
+from fairlead.core.protection.token_bucket import RateLimit
 from tests.contract.making import new_job
 
 NOW = 1_900_000_000.0
@@ -105,7 +107,7 @@ def test_the_words_say_it() -> None:
 
 
 def full_limit() -> LimitFacts:
-    holders = (Runs("one", NOW - 90, "w"), Runs("two", NOW, "w"))
+    holders = (RunningJob("one", NOW - 90, "w"), RunningJob("two", NOW, "w"))
     return LimitFacts("type:mail", Bound(2, None), 2, holders=holders)
 
 
@@ -122,12 +124,12 @@ def test_a_full_limit_is_told_with_its_holders() -> None:
 
 
 def test_a_limit_with_room_says_nothing() -> None:
-    roomy = LimitFacts("type:mail", Bound(3, Flow(1.0, 5.0)), 2, tokens=1.0)
+    roomy = LimitFacts("type:mail", Bound(3, RateLimit(1.0, 5.0)), 2, tokens=1.0)
     assert codes(Facts(job(), NOW, [worker()], limits=(roomy,))) == ["NEXT_IN_LANE"]
 
 
 def test_a_rate_tells_when_the_next_may_start_and_moves_the_expected_start() -> None:
-    dry = LimitFacts("limit:stripe=7", Bound(None, Flow(0.5, 4.0)), 9, tokens=0.25)
+    dry = LimitFacts("limit:stripe=7", Bound(None, RateLimit(0.5, 4.0)), 9, tokens=0.25)
     told = explain(Facts(job(), NOW, [worker()], ahead=3, limits=(dry,)))
     reason = told.reasons[0]
     assert (reason.code, reason.data["next_token_in"], reason.data["holders"]) == ("LIMIT_RATE", 1.5, [])
@@ -159,8 +161,8 @@ def test_whose_turn_comes_first() -> None:
         "@": (0, 5), "acme": (9, 0), "rival": (7, 0), "@free": (8, 1), "@free small": (3, 0), "@free tiny": (2, 0),
     }  # fmt: skip
     balances = {account: Balance("short", account, virtual, floor) for account, (virtual, floor) in figures.items()}
-    assert [place(tenant, everyone, balances) for tenant in (new, rival, tiny, small, acme)] == [1, 2, 3, 4, 5]
-    assert place(acme, [acme], {}) == 1
+    assert [queue_position(tenant, everyone, balances) for tenant in (new, rival, tiny, small, acme)] == [1, 2, 3, 4, 5]
+    assert queue_position(acme, [acme], {}) == 1
 
 
 def test_a_job_that_an_overload_put_off_says_so() -> None:

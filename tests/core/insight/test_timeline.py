@@ -8,7 +8,8 @@ from typing import Any
 from fairlead.core.insight.audit import AuditEntry
 from fairlead.core.insight.timeline import Moment, timeline
 from fairlead.core.jobs.failure import FailureClass
-from fairlead.core.jobs.model import AttemptRecord, Ending, ErrorInfo, JobRecord, Priority
+from fairlead.core.jobs.job_records import AttemptRecord, JobRecord
+from fairlead.core.jobs.model import Ending, ErrorInfo, Priority
 from fairlead.core.jobs.states import State
 
 START = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)

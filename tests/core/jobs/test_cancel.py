@@ -5,8 +5,9 @@ from datetime import UTC, datetime
 
 import pytest
 
-from fairlead.core.jobs.cancel import MOST_GRACE, cancel_error, demand, make_request, why_not
-from fairlead.core.jobs.model import CancelRequest, Held, Hold, JobRecord, Lane, Priority
+from fairlead.core.jobs.cancel import MOST_GRACE, cancel_error, cancel_write, make_request, not_cancellable
+from fairlead.core.jobs.job_records import JobRecord
+from fairlead.core.jobs.model import CancelRequest, Held, Hold, Lane, Priority
 from fairlead.core.jobs.states import State
 from fairlead.errors import ConfigError
 
@@ -29,16 +30,16 @@ def test_a_wish_has_a_grace_within_bounds() -> None:
 
 
 def test_a_wish_names_the_run_that_was_seen() -> None:
-    wish = demand(RUNNING, WISH)
+    wish = cancel_write(RUNNING, WISH)
     assert wish is not None
     assert (wish.id, wish.hold, wish.request) == ("id", RUNNING.hold, WISH)
 
 
 def test_a_second_wish_matters_only_if_it_is_more_urgent() -> None:
     asked = RUNNING._replace(cancel=WISH)
-    assert demand(asked, WISH._replace(by="bob")) is None
-    assert demand(asked, WISH._replace(by="bob", grace=9.0)) is None
-    sooner = demand(asked, WISH._replace(by="bob", grace=1.0))
+    assert cancel_write(asked, WISH._replace(by="bob")) is None
+    assert cancel_write(asked, WISH._replace(by="bob", grace=9.0)) is None
+    sooner = cancel_write(asked, WISH._replace(by="bob", grace=1.0))
     assert sooner is not None
     assert sooner.request == CancelRequest("ann", None, 1.0)
 
@@ -54,10 +55,10 @@ def test_a_cancelled_job_says_who_and_why() -> None:
         (State.SUCCEEDED, "it has ended"),
         (State.EXPIRED, "it has ended"),
         (State.CANCELLED, "nothing left to cancel"),
-        (State.DEAD, "dlq cancel"),
+        (State.DEAD, "jobs cancel"),
     ],
 )
 def test_what_cannot_be_cancelled_says_why(state: State, words: str) -> None:
-    message = str(why_not(replace(RECORD, state=state)))
+    message = str(not_cancellable(replace(RECORD, state=state)))
     assert words in message
     assert f"is {state}" in message

@@ -5,8 +5,9 @@ from datetime import UTC, datetime
 
 import pytest
 
-from fairlead.core.jobs.changes import WaitingChange, amend, hasten
-from fairlead.core.jobs.model import JobRecord, Lane, Priority
+from fairlead.core.jobs.changes import WaitingChange, change_waiting, make_ready
+from fairlead.core.jobs.job_records import JobRecord
+from fairlead.core.jobs.model import Lane, Priority
 from fairlead.core.jobs.states import FINAL, State
 from fairlead.errors import IllegalMove
 
@@ -24,11 +25,11 @@ def job(state: State) -> JobRecord:
 
 
 def test_what_is_not_named_stays() -> None:
-    assert amend(job(State.READY), NOW) == WaitingChange("id", State.READY, 3, LANE, State.READY, None, None)
+    assert change_waiting(job(State.READY), NOW) == WaitingChange("id", State.READY, 3, LANE, State.READY, None, None)
 
 
 def test_priority_and_version_are_part_of_the_lane() -> None:
-    change = amend(job(State.READY), NOW, Priority.LOW, payload="[1]", version=5)
+    change = change_waiting(job(State.READY), NOW, Priority.LOW, payload="[1]", version=5)
     assert change.lane == LANE._replace(priority=Priority.LOW, version=5)
     assert change.payload == "[1]"
 
@@ -47,26 +48,26 @@ def test_priority_and_version_are_part_of_the_lane() -> None:
     ],
 )
 def test_a_time_decides_the_state(state: State, run_at: float, becomes: State) -> None:
-    change = amend(job(state), NOW, run_at=run_at)
+    change = change_waiting(job(state), NOW, run_at=run_at)
     assert (change.held_state, change.state, change.run_at) == (state, becomes, run_at)
 
 
 @pytest.mark.parametrize("state", [*sorted(FINAL), State.RUNNING, State.ENQUEUED])
 def test_what_runs_or_has_ended_is_not_changed(state: State) -> None:
     with pytest.raises(IllegalMove, match="still waits"):
-        amend(job(state), NOW, Priority.LOW)
+        change_waiting(job(state), NOW, Priority.LOW)
 
 
 def test_the_limits_of_a_job_stay_with_it() -> None:
     limited = replace(job(State.SCHEDULED), limits="gpu")
-    assert amend(limited, NOW, Priority.LOW).lane.limits == "gpu"
-    assert hasten(limited).lane.limits == "gpu"
-    assert amend(limited, NOW, payload="{}", version=2, limits="cpu").lane.limits == "cpu"
+    assert change_waiting(limited, NOW, Priority.LOW).lane.limits == "gpu"
+    assert make_ready(limited).lane.limits == "gpu"
+    assert change_waiting(limited, NOW, payload="{}", version=2, limits="cpu").lane.limits == "cpu"
 
 
 def test_only_what_waits_for_its_time_is_hastened() -> None:
-    assert hasten(job(State.RETRYING)).state is State.READY
-    assert hasten(job(State.SCHEDULED)).run_at is None
+    assert make_ready(job(State.RETRYING)).state is State.READY
+    assert make_ready(job(State.SCHEDULED)).run_at is None
     for state in (State.READY, State.BLOCKED, State.RUNNING, State.DEAD):
         with pytest.raises(IllegalMove):
-            hasten(job(state))
+            make_ready(job(state))

@@ -6,8 +6,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairlead.core.jobs.dead_letters import DeadHold, Refusal, Stage, amend, revive, stage_size, why_stop, withdraw
-from fairlead.core.jobs.model import JobRecord, Lane, Priority
+from fairlead.core.jobs.dead_letters import (
+    DeadHold,
+    Refusal,
+    Stage,
+    cancel_dead,
+    edit_dead,
+    revive,
+    stage_size,
+    why_stop,
+)
+from fairlead.core.jobs.job_records import JobRecord
+from fairlead.core.jobs.model import Lane, Priority
 from fairlead.core.jobs.states import State
 from fairlead.errors import IllegalMove
 
@@ -30,8 +40,8 @@ def stage(number: int, revived: int, again: int = 0, otherwise: int = 0, unfinis
 def test_a_revival_names_what_was_seen_and_keeps_the_rest() -> None:
     assert revive(job()) == (DeadHold("id", 9, NOW), LANE, State.READY, "k", None)
     assert revive(job(), '{"a":1}', 3)[1:] == (LANE._replace(version=3), State.READY, "k", '{"a":1}')
-    assert amend(job(), "[]", 4) == (DeadHold("id", 9, NOW), LANE._replace(version=4), "[]")
-    assert withdraw(job()) == DeadHold("id", 9, NOW)
+    assert edit_dead(job(), "[]", 4) == (DeadHold("id", 9, NOW), LANE._replace(version=4), "[]")
+    assert cancel_dead(job()) == DeadHold("id", 9, NOW)
 
 
 @pytest.mark.parametrize("state", [State.SUCCEEDED, State.CANCELLED, State.EXPIRED])
@@ -39,7 +49,7 @@ def test_only_the_dead_come_back(state: State) -> None:
     with pytest.raises(IllegalMove):
         revive(job(state))
     with pytest.raises(IllegalMove):
-        withdraw(job(state))
+        cancel_dead(job(state))
 
 
 def test_every_refusal_has_words() -> None:

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairlead.core.jobs.failure import CRASH_LIMIT, Curb, FailureClass, Policies, policies
+from fairlead.core.jobs.failure import CRASH_LIMIT, FailureClass, Policies, RetryDenial, policies
 from fairlead.core.jobs.model import CancelRequest, Claim, Ending, ErrorInfo, Held, Hold, Lane, Lease, Outcome, Priority
 from fairlead.core.jobs.retry import Retry
-from fairlead.core.jobs.settle import Relief, heed, settle
+from fairlead.core.jobs.settle import RetryAdjustment, settle, settle_as_cancelled
 from fairlead.core.jobs.states import MOVES, PENDING, State
 from fairlead.errors import IllegalMove
 
@@ -142,7 +142,7 @@ AWAY = Outcome(Ending.FAILED, error=replace(ERROR, failure=FailureClass.DEPENDEN
 
 @pytest.mark.parametrize("attempt", [1, 2, 3])
 def test_a_dependency_that_is_known_to_be_away_is_nobodys_attempt(attempt: int) -> None:
-    settlement = settle(CLAIM._replace(attempt=attempt), AWAY, POLICY, Random(1), Relief(excused=True))
+    settlement = settle(CLAIM._replace(attempt=attempt), AWAY, POLICY, Random(1), RetryAdjustment(excused=True))
     assert (settlement.state, settlement.attempt) == (State.RETRYING, attempt - 1)
     assert settlement.recorded
 
@@ -150,28 +150,28 @@ def test_a_dependency_that_is_known_to_be_away_is_nobodys_attempt(attempt: int) 
 def test_an_excuse_does_not_make_a_job_live_beyond_its_age() -> None:
     policy = Retry.fixed("1m", attempts=1, jitter="none", max_age="1h")
     young, old = CLAIM._replace(attempt=1, age=3500.0), CLAIM._replace(attempt=1, age=3541.0)
-    assert settle(young, AWAY, policy, Random(1), Relief(excused=True)).state is State.RETRYING
-    assert settle(old, AWAY, policy, Random(1), Relief(excused=True)).state is State.DEAD
+    assert settle(young, AWAY, policy, Random(1), RetryAdjustment(excused=True)).state is State.RETRYING
+    assert settle(old, AWAY, policy, Random(1), RetryAdjustment(excused=True)).state is State.DEAD
 
 
 def test_a_retry_waits_for_its_tenants_budget_and_burns_its_attempt() -> None:
-    settlement = settle(CLAIM, Outcome(Ending.FAILED, error=ERROR), POLICY, Random(1), Relief(at_least=900.0))
+    settlement = settle(CLAIM, Outcome(Ending.FAILED, error=ERROR), POLICY, Random(1), RetryAdjustment(at_least=900.0))
     assert (settlement.state, settlement.attempt, settlement.delay) == (State.RETRYING, 2, 900.0)
 
 
 def test_a_budget_neither_shortens_a_wait_nor_ends_a_job() -> None:
     policy = Retry.fixed("1m", jitter="none", max_age="1h")
     outcome = Outcome(Ending.FAILED, error=ERROR)
-    assert settle(CLAIM, outcome, policy, Random(1), Relief(at_least=10.0)).delay == 60
-    assert settle(CLAIM._replace(age=3000.0), outcome, policy, Random(1), Relief(at_least=9999.0)).delay == 600
-    dead = settle(CLAIM._replace(attempt=5), outcome, policy, Random(1), Relief(at_least=10.0))
+    assert settle(CLAIM, outcome, policy, Random(1), RetryAdjustment(at_least=10.0)).delay == 60
+    assert settle(CLAIM._replace(age=3000.0), outcome, policy, Random(1), RetryAdjustment(at_least=9999.0)).delay == 600
+    dead = settle(CLAIM._replace(attempt=5), outcome, policy, Random(1), RetryAdjustment(at_least=10.0))
     assert (dead.state, dead.delay) == (State.DEAD, 0.0)
 
 
 @pytest.mark.parametrize("ending", [Ending.SUCCEEDED, Ending.SNOOZED, Ending.RELEASED, Ending.LOST, Ending.DISCARDED])
 def test_relief_is_for_failures_only(ending: Ending) -> None:
     plain = settle(CLAIM, Outcome(ending), POLICY, Random(1))
-    assert settle(CLAIM, Outcome(ending), POLICY, Random(1), Relief(True, 900.0)) == plain
+    assert settle(CLAIM, Outcome(ending), POLICY, Random(1), RetryAdjustment(True, 900.0)) == plain
 
 
 @given(endings=st.lists(st.sampled_from([Ending.FAILED, Ending.LOST, Ending.RELEASED, Ending.SNOOZED]), max_size=40))
@@ -266,23 +266,26 @@ def test_a_decision_is_taken_again_only_because_of_a_wish_about_the_same_run() -
     hold = Hold(State.RUNNING, 7, "owner", "token")
     job = Held("id", LANE, 1, 0, 0.0, hold)
     first = settle(job, Outcome(Ending.RELEASED), POLICY, Random(1))
-    assert heed(first, job) is None, "nobody has asked"
-    assert heed(first, job._replace(hold=hold._replace(fence=8, cancelled=True), cancel=WISH)) is None
-    again = heed(first, job._replace(hold=hold._replace(cancelled=True), cancel=WISH))
+    assert settle_as_cancelled(first, job) is None, "nobody has asked"
+    assert settle_as_cancelled(first, job._replace(hold=hold._replace(fence=8, cancelled=True), cancel=WISH)) is None
+    again = settle_as_cancelled(first, job._replace(hold=hold._replace(cancelled=True), cancel=WISH))
     assert again is not None
     assert (again.state, again.ending, again.hold.cancelled) == (State.CANCELLED, Ending.RELEASED, True)
 
 
 def test_a_last_attempt_ends_a_job_that_would_be_tried_again_and_keeps_its_group() -> None:
-    outcome, relief = Outcome(Ending.FAILED, error=ERROR), Relief(curb=Curb.BUDGET, why="enough is enough")
+    outcome, adjustment = (
+        Outcome(Ending.FAILED, error=ERROR),
+        RetryAdjustment(denied_by=RetryDenial.BUDGET, why="enough is enough"),
+    )
     plain = settle(CLAIM, outcome, POLICY, Random(1))
-    ended = settle(CLAIM, outcome, POLICY, Random(1), relief)
+    ended = settle(CLAIM, outcome, POLICY, Random(1), adjustment)
     assert (plain.state, ended.state, ended.delay) == (State.RETRYING, State.DEAD, 0.0)
     assert plain.error is not None
     assert ended.error is not None
     assert ended.error.message == f"{plain.error.message} (not tried again: enough is enough)"
     assert ended.error.fingerprint == plain.error.fingerprint
-    assert (plain.curbed_by, ended.curbed_by) == (None, Curb.BUDGET)
-    own = settle(CLAIM._replace(attempt=99), outcome, POLICY, Random(1), relief)
+    assert (plain.retry_denied_by, ended.retry_denied_by) == (None, RetryDenial.BUDGET)
+    own = settle(CLAIM._replace(attempt=99), outcome, POLICY, Random(1), adjustment)
     assert own.state is State.DEAD
-    assert own.curbed_by is None, "its own policy had ended it"
+    assert own.retry_denied_by is None, "its own policy had ended it"

@@ -26,7 +26,7 @@ from fairlead.core.protection.backpressure import (
     with_shed,
 )
 from fairlead.core.protection.controls import Control, Controls
-from fairlead.core.protection.token_bucket import Flow
+from fairlead.core.protection.token_bucket import RateLimit
 from fairlead.errors import ConfigError, TenantRateExceeded
 
 LANE = Lane("short", "acme", "mail", Priority.DEFAULT, 1)
@@ -41,7 +41,12 @@ def policy(*controls: tuple[str, str, Mapping[str, object]]) -> Policy:
 
 def test_nothing_but_a_large_depth_is_bounded_unless_something_is_set() -> None:
     found = policy()
-    assert (found.any, found.overload, found.depth("acme"), found.flow("acme")) == (False, None, USUAL_DEPTH, None)
+    assert (found.any, found.overload, found.depth("acme"), found.rate_limit("acme")) == (
+        False,
+        None,
+        USUAL_DEPTH,
+        None,
+    )
     assert not is_unwanted(found, Priority.LOW, 10**9)
 
 
@@ -58,8 +63,8 @@ def test_the_narrowest_bound_counts() -> None:
 
 def test_a_tenant_that_nobody_set_up_has_the_tier_of_anyone() -> None:
     rate = (SUBMISSION, "tier:standard", {"rate": 5.0, "burst": 7.0})
-    assert policy(rate).flow("acme") == Flow(5.0, 7.0)
-    assert policy(rate, ("tenant", "*", {"tier": "free"})).flow("acme") is None
+    assert policy(rate).rate_limit("acme") == RateLimit(5.0, 7.0)
+    assert policy(rate, ("tenant", "*", {"tier": "free"})).rate_limit("acme") is None
 
 
 def test_a_refusal_says_how_many_wait_and_when_to_come_again() -> None:
@@ -70,11 +75,11 @@ def test_a_refusal_says_how_many_wait_and_when_to_come_again() -> None:
 
 
 def test_a_batch_that_never_fits_is_told_so() -> None:
-    refused = refuse_by_rate(Flow(10.0, 20.0), "acme", 21, 3.0)
+    refused = refuse_by_rate(RateLimit(10.0, 20.0), "acme", 21, 3.0)
     assert isinstance(refused, TenantRateExceeded)
     assert refused.code == "TENANT_RATE_LIMIT_EXCEEDED"
     assert "smaller batches" in str(refused)
-    assert "smaller batches" not in str(refuse_by_rate(Flow(10.0, 20.0), "acme", 20, 3.0))
+    assert "smaller batches" not in str(refuse_by_rate(RateLimit(10.0, 20.0), "acme", 20, 3.0))
 
 
 def test_only_priorities_below_are_unwanted_in_an_overload() -> None:

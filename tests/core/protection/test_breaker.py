@@ -12,9 +12,10 @@ from fairlead.core.durations import seconds
 from fairlead.core.protection.breaker import (
     BREAKER,
     Breaker,
+    BreakerState,
     Phase,
-    Tripped,
     allowance,
+    breaker_state,
     describe,
     give_back,
     heard,
@@ -23,7 +24,6 @@ from fairlead.core.protection.breaker import (
     opened,
     opened_by_hand,
     permit,
-    tripped,
     why_open,
 )
 from fairlead.core.protection.controls import Control
@@ -78,7 +78,7 @@ def test_each_opening_in_a_row_waits_longer_up_to_the_longest(policy: Breaker, o
 
 @given(policies, st.floats(0, 200), st.floats(0, 200))
 def test_the_ramp_only_rises_and_begins_with_the_probes(policy: Breaker, one: float, other: float) -> None:
-    ramp = Tripped(Phase.RAMPING, 1000.0, None, "", policy)
+    ramp = BreakerState(Phase.RAMPING, 1000.0, None, "", policy)
     early, late = sorted((one, other))
     assert allowance(ramp, 1000.0 + early) <= allowance(ramp, 1000.0 + late)
     assert allowance(ramp, 1000.0) == policy.probes or seconds(policy.ramp) == 0
@@ -131,14 +131,14 @@ def test_bad_probes_open_it_for_longer() -> None:
 
 
 def test_failures_while_it_ramps_up_open_it_again() -> None:
-    ramp = Tripped(Phase.RAMPING, 0.0, None, "", POLICY)
+    ramp = BreakerState(Phase.RAMPING, 0.0, None, "", POLICY)
     assert heard(ramp, 0, 3, 1.0).phase is Phase.RAMPING, "fewer than there are probes prove nothing"
     assert heard(ramp, 10, 9, 1.0).phase is Phase.RAMPING
     assert heard(ramp, 10, 10, 1.0).why == "10 of 20 runs failed while it ramped up"
 
 
 def test_it_is_over_when_the_ramp_is() -> None:
-    ramp = Tripped(Phase.RAMPING, 100.0, None, "", POLICY)
+    ramp = BreakerState(Phase.RAMPING, 100.0, None, "", POLICY)
     assert not is_over(ramp, 119.9)
     assert is_over(ramp, 120.0)
 
@@ -146,15 +146,15 @@ def test_it_is_over_when_the_ramp_is() -> None:
 def test_one_opened_by_hand_stays_open() -> None:
     breaker = opened_by_hand(POLICY, "ada", "maintenance", 0.0)
     assert is_shut(breaker, 1e12)
-    assert "fairlead breakers close dependency:stripe" in describe("dependency:stripe", breaker, 0.0)
+    assert "fairlead settings remove breaker dependency:stripe" in describe("dependency:stripe", breaker, 0.0)
 
 
 @given(policies, st.floats(0, 2e9))
 def test_a_control_keeps_all_of_it(policy: Breaker, now: float) -> None:
     _, breaker = permit(opened(policy, "100 % 🛟", now, 3), 2, now + 1e6)
     value = json.loads(json.dumps(breaker.value()))
-    assert tripped(Control(BREAKER, "type:x", value, 1, now)) == breaker
-    assert tripped(Control(BREAKER, "type:x", None, 2, now)) is None
+    assert breaker_state(Control(BREAKER, "type:x", value, 1, now)) == breaker
+    assert breaker_state(Control(BREAKER, "type:x", None, 2, now)) is None
 
 
 @pytest.mark.parametrize(
@@ -169,7 +169,7 @@ def test_what_makes_no_sense_is_refused(wrong: dict[str, Any]) -> None:
 class Life(RuleBasedStateMachine):
     """A breaker from its opening on, with workers that ask, die, succeed and fail in any order."""
 
-    breaker: Tripped | None
+    breaker: BreakerState | None
     policy: Breaker
 
     @initialize(policy=policies)

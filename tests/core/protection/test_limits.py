@@ -8,23 +8,23 @@ from fairlead.core.jobs.model import Lane, Priority, Quota
 from fairlead.core.protection.controls import Control, Controls
 from fairlead.core.protection.limits import (
     LIMIT,
-    Account,
     Bound,
     Limit,
+    LimitedQuota,
+    LimitState,
     Rules,
-    Wanted,
-    account,
     bound,
     field_of,
     grant,
     key_text,
     limit_name,
+    limit_state,
     marks,
     names_of,
     room,
     usage,
 )
-from fairlead.core.protection.token_bucket import Bucket, Flow
+from fairlead.core.protection.token_bucket import Bucket, RateLimit
 from fairlead.errors import ConfigError
 
 LANE = Lane("short", "acme", "mail", Priority.DEFAULT, 1)
@@ -95,7 +95,7 @@ def test_usage_adds_up_all_lanes_under_a_limit() -> None:
     some.lists(some.tuples(some.integers(1, 30), some.sets(some.sampled_from("abcd"), min_size=1)), max_size=20),
 )
 def test_grants_never_go_beyond_any_room(rooms: dict[str, int], asked: list[tuple[int, set[str]]]) -> None:
-    wanted = [Wanted(Quota(at, most), LANE, tuple(names)) for at, (most, names) in enumerate(asked)]
+    wanted = [LimitedQuota(Quota(at, most), LANE, tuple(names)) for at, (most, names) in enumerate(asked)]
     granted = {quota.lane: quota.most for quota in grant(wanted, rooms)}
     for name, free in rooms.items():
         assert sum(granted.get(item.quota.lane, 0) for item in wanted if name in item.limits) <= free
@@ -104,7 +104,7 @@ def test_grants_never_go_beyond_any_room(rooms: dict[str, int], asked: list[tupl
 
 
 def test_room_is_the_least_of_slots_and_tokens() -> None:
-    way = Flow(1.0, 5.0)
+    way = RateLimit(1.0, 5.0)
     assert room(Bound(10), 4, None, 0.0) == 6
     assert room(Bound(10), 14, None, 0.0) == 0
     assert room(Bound(None, way), 99, None, 0.0) == 5
@@ -112,11 +112,11 @@ def test_room_is_the_least_of_slots_and_tokens() -> None:
 
 
 def test_a_full_limit_knows_when_a_token_is_due_but_not_when_a_job_ends() -> None:
-    way = Flow(2.0, 5.0)
-    assert account(Bound(5), 2, None, 0.0, 3) == Account(None, True, None)
-    assert account(Bound(5), 2, None, 0.0, 2) == Account(None, False, None)
-    assert account(Bound(None, way), 0, None, 7.0, 5) == Account(Bucket(0.0, 7.0), True, 0.5)
-    assert account(Bound(5, way), 0, None, 7.0, 5) == Account(Bucket(0.0, 7.0), True, None)
+    way = RateLimit(2.0, 5.0)
+    assert limit_state(Bound(5), 2, None, 0.0, 3) == LimitState(None, True, None)
+    assert limit_state(Bound(5), 2, None, 0.0, 2) == LimitState(None, False, None)
+    assert limit_state(Bound(None, way), 0, None, 7.0, 5) == LimitState(Bucket(0.0, 7.0), True, 0.5)
+    assert limit_state(Bound(5, way), 0, None, 7.0, 5) == LimitState(Bucket(0.0, 7.0), True, None)
 
 
 def test_keys_are_kept_plain_where_they_are_and_as_a_digest_where_not() -> None:

@@ -4,15 +4,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from fairlead.core.protection.token_bucket import Bucket, Flow, flow, full_at, left, parse_rate, take, wait
+from fairlead.core.protection.token_bucket import Bucket, RateLimit, full_at, left, parse_rate, rate_limit, take, wait
 from fairlead.errors import ConfigError
 
-FLOWS = some.builds(Flow, some.floats(0.001, 10_000), some.floats(1, 10_000))
+FLOWS = some.builds(RateLimit, some.floats(0.001, 10_000), some.floats(1, 10_000))
 TRIES = some.lists(some.tuples(some.floats(-1, 100), some.integers(0, 20_000)), max_size=50)
 
 
 @given(FLOWS, TRIES)
-def test_no_window_sees_more_than_its_burst_and_its_rate(way: Flow, tries: list[tuple[float, int]]) -> None:
+def test_no_window_sees_more_than_its_burst_and_its_rate(way: RateLimit, tries: list[tuple[float, int]]) -> None:
     bucket: Bucket | None = None
     now, taken = 1_000_000.0, []
     for pause, wanted in tries:
@@ -28,14 +28,14 @@ def test_no_window_sees_more_than_its_burst_and_its_rate(way: Flow, tries: list[
 
 
 @given(FLOWS, some.integers(1, 100))
-def test_after_the_wait_there_are_enough(way: Flow, count: int) -> None:
+def test_after_the_wait_there_are_enough(way: RateLimit, count: int) -> None:
     empty = Bucket(0.0, 1_000_000.0)
     then = empty.at + wait(empty, way, count)
     assert left(empty, way, then) >= min(count, way.burst) * (1 - 1e-3) - way.rate * 1e-9
 
 
 def test_a_bucket_is_full_at_the_instant_it_names() -> None:
-    way = Flow(2.0, 10.0)
+    way = RateLimit(2.0, 10.0)
     bucket = take(None, way, 100.0, 8)
     assert (bucket, full_at(bucket, way)) == (Bucket(2.0, 100.0), 104.0)
     assert left(bucket, way, 104.0) == left(None, way, 104.0) == left(bucket, way, 9_999.0) == 10.0
@@ -53,7 +53,7 @@ def test_a_bucket_is_full_at_the_instant_it_names() -> None:
     ],
 )
 def test_rates_are_read_as_people_write_them(text: str | float, rate: float, burst: float) -> None:
-    found = flow(text)
+    found = rate_limit(text)
     assert found.rate == pytest.approx(rate)
     assert found.burst == burst
 
@@ -66,4 +66,4 @@ def test_what_is_no_rate_is_refused(text: str | float) -> None:
 
 def test_a_burst_holds_at_least_one() -> None:
     with pytest.raises(ConfigError, match="burst"):
-        flow("1/s", 0)
+        rate_limit("1/s", 0)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from fairlead.core.jobs.model import Lane, Priority
 from fairlead.core.schedule import fires as recur
-from fairlead.core.schedule.fires import MOST_COUNTED, MOST_FIRES, ON_TIME, Due, due_fires, latest, plan, reconcile
+from fairlead.core.schedule.fires import MOST_COUNTED, MOST_FIRES, ON_TIME, DueFires, due_fires, latest, plan, reconcile
 from fairlead.core.schedule.schedules import (
     CatchUp,
     DueSchedule,
@@ -160,7 +160,7 @@ def test_a_clock_that_went_back_makes_nothing_twice() -> None:
 
 
 def test_nothing_is_due_at_the_instant_that_was_handled() -> None:
-    assert due_fires(timetable("every 10s"), spec(), START, START) == Due((), 0, None)
+    assert due_fires(timetable("every 10s"), spec(), START, START) == DueFires((), 0, None)
 
 
 def test_stopping_records_what_was_due() -> None:

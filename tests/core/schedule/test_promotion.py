@@ -4,7 +4,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fairlead.core.jobs.model import Lane, Priority
-from fairlead.core.schedule.promotion import Bucket, DueLane, share_out, spend, tokens
+from fairlead.core.protection.token_bucket import Bucket
+from fairlead.core.schedule.promotion import DueLane, share_out, spend, tokens
 
 NOW = 1000.0
 

@@ -21,9 +21,9 @@ from fairlead.core.web.callbacks import (
     check_endpoint_name,
     check_type_name,
     delivery,
-    judge,
     nearest,
     parse_events,
+    reply_of_status,
     rotated,
     wants_callback,
 )
@@ -43,7 +43,7 @@ def endpoint(*secrets: Secret, owner: str = "acme") -> Endpoint:
 def test_a_delivery_has_all_that_is_told() -> None:
     job = delivery(ENDED, endpoint())
     assert job is not None
-    assert job.lane == Lane("short", "acme", TYPE, Priority.DEFAULT, 1, "fairlead.callback=acme/orders")
+    assert job.lane == Lane("short", "acme", TYPE, Priority.DEFAULT, 1, "fairlead.callback=acme:orders")
     assert job.parent == ENDED.id
     payload = json.loads(job.payload)
     assert payload["message"] == f"msg_{job.id}"
@@ -113,7 +113,7 @@ def test_the_nearest_endpoint_is_meant() -> None:
      (599, Reply.LATER), (199, Reply.NEVER)],
 )  # fmt: skip
 def test_what_an_answer_means(status: int, reply: Reply) -> None:
-    assert judge(status) is reply
+    assert reply_of_status(status) is reply
 
 
 def test_names_and_events_are_checked() -> None:

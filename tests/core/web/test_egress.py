@@ -109,7 +109,7 @@ def test_any_text_is_refused_or_taken_apart(text: str) -> None:
 
 def test_one_forbidden_address_forbids_a_name() -> None:
     assert pinned("example.org", ["8.8.8.8", "1.1.1.1", "8.8.8.8"], STRICT) == ["8.8.8.8", "1.1.1.1"]
-    with pytest.raises(EgressRefused, match=r"example\.org leads to 10\.0\.0\.1, which is private"):
+    with pytest.raises(EgressRefused, match=r"example\.org leads to an address that is private"):
         pinned("example.org", ["8.8.8.8", "10.0.0.1"], STRICT)
     with pytest.raises(EgressRefused, match="has no address"):
         pinned("example.org", [], STRICT)

@@ -8,7 +8,7 @@ import psycopg
 import pytest
 from psycopg_pool import PoolTimeout
 
-from fairlead.core.jobs.model import WorkerInfo
+from fairlead.core.jobs.workers import WorkerInfo
 from fairlead.errors import StoreError, StoreRefused, StoreUnavailable
 from fairlead.records.store import Store
 from fairlead.stores.postgres import connection as connections
@@ -21,7 +21,7 @@ pytestmark = pytest.mark.postgres
 
 def lent(store: Store) -> AbstractAsyncContextManager[psycopg.AsyncConnection[Any]]:
     """A connection of the store's pool."""
-    return cast(PostgresStore, store.jobs)._connection()
+    return cast(PostgresStore, store.jobs).connection()
 
 
 async def test_statements_are_not_compiled(postgres_url: str) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import psycopg
 import pytest
 
-from fairlead.core.jobs.model import WorkerInfo
+from fairlead.core.jobs.workers import WorkerInfo
 from fairlead.errors import StoreUnavailable
 from fairlead.stores.postgres.leasebook import PostgresLeaseBook
 from fairlead.wiring import make_store

@@ -8,19 +8,18 @@ import sys
 import threading
 import time
 from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import apsw
 import pytest
 
-from fairlead.errors import SchemaMismatch, StoreRefused, StoreUnavailable
+from fairlead.errors import StoreRefused, StoreUnavailable
 from fairlead.stores.sqlite import connection as connections
 from fairlead.stores.sqlite import transactions
 from fairlead.stores.sqlite.address import Address
-from fairlead.stores.sqlite.database import Database, wal_bytes
-from fairlead.stores.sqlite.transactions import Afterwards
+from fairlead.stores.sqlite.database import DatabaseFile, wal_bytes
 
 
 @pytest.fixture
@@ -29,11 +28,11 @@ def path(tmp_path: Path) -> str:
 
 
 @pytest.fixture
-async def database(path: str, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Database]:
+async def database(path: str, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[DatabaseFile]:
     """A database with a table, whose clock counts transactions; what comes while one is written waits for the next."""
     monkeypatch.setattr(transactions, "JOIN_WITHIN", 0.0)
     ticks = itertools.count()
-    opened = Database(Address(path), clock=lambda: float(next(ticks)))
+    opened = DatabaseFile(Address(path), clock=lambda: float(next(ticks)))
     opened.open(create=True)
     await opened.run(lambda connection, now: connection.execute("create table note (word text)"))
     yield opened
@@ -67,37 +66,9 @@ class Gate:
         assert await asyncio.to_thread(self.entered.wait, 10)
 
 
-def write_then(read: Callable[[apsw.Connection], Any]) -> Callable[[apsw.Connection, float], Any]:
-    return lambda connection, now: write("ours")(connection, now) and Afterwards(lambda: read(connection))
-
-
-async def test_what_is_read_afterwards_does_not_keep_others_from_writing(database: Database, path: str) -> None:
-    def read(connection: apsw.Connection) -> list[Any]:
-        with closing(apsw.Connection(path)) as other:
-            other.execute("insert into note values ('theirs')")
-        return words(connection, 0.0)
-
-    assert await database.run(write_then(read)) == ["ours", "theirs"]
-
-
-async def test_what_cannot_be_read_afterwards_has_been_done_once_all_the_same(database: Database) -> None:
-    gate = Gate()
-    first = asyncio.create_task(database.run(gate))
-    await gate.reached()
-    failing = write_then(lambda connection: connection.execute("select missing from note"))
-    works = [write("before"), failing, write("after")]
-    others = [asyncio.create_task(database.run(work)) for work in works]
-    await asyncio.sleep(0)
-    gate.released.set()
-    _, one, failed, another = await asyncio.gather(first, *others, return_exceptions=True)
-    assert isinstance(failed, SchemaMismatch)
-    assert one == another
-    assert await database.read(words) == ["before", "ours", "after"]
-
-
 @pytest.mark.parametrize(("join_within", "later"), [(0.0, 1), (60.0, 0)], ids=["next", "along"])
 async def test_who_comes_meanwhile_shares_the_next_transaction_or_soon_goes_along(
-    database: Database, monkeypatch: pytest.MonkeyPatch, join_within: float, later: int
+    database: DatabaseFile, monkeypatch: pytest.MonkeyPatch, join_within: float, later: int
 ) -> None:
     monkeypatch.setattr(transactions, "JOIN_WITHIN", join_within)
     gate = Gate()
@@ -111,7 +82,7 @@ async def test_who_comes_meanwhile_shares_the_next_transaction_or_soon_goes_alon
     assert await database.read(words) == ["a", "b", "c"]
 
 
-async def test_nobody_gets_an_answer_before_the_commit(database: Database) -> None:
+async def test_nobody_gets_an_answer_before_the_commit(database: DatabaseFile) -> None:
     blocker, gate = Gate(), Gate()
     before = asyncio.create_task(database.run(blocker))
     await blocker.reached()
@@ -129,7 +100,7 @@ async def test_nobody_gets_an_answer_before_the_commit(database: Database) -> No
 
 @pytest.mark.parametrize("join_within", [0.0, 60.0], ids=["next", "along"])
 async def test_one_failure_takes_nothing_of_the_others_with_it(
-    database: Database, monkeypatch: pytest.MonkeyPatch, join_within: float
+    database: DatabaseFile, monkeypatch: pytest.MonkeyPatch, join_within: float
 ) -> None:
     monkeypatch.setattr(transactions, "JOIN_WITHIN", join_within)
 
@@ -149,7 +120,7 @@ async def test_one_failure_takes_nothing_of_the_others_with_it(
     assert await database.read(words) == ["a", "b"]
 
 
-async def test_a_failure_that_undoes_all_is_confined_by_running_each_alone(database: Database) -> None:
+async def test_a_failure_that_undoes_all_is_confined_by_running_each_alone(database: DatabaseFile) -> None:
     def undo_all(connection: apsw.Connection, now: float) -> None:
         connection.execute("ROLLBACK")
         raise apsw.FullError("no space")
@@ -165,7 +136,7 @@ async def test_a_failure_that_undoes_all_is_confined_by_running_each_alone(datab
     assert await database.read(words) == ["a", "b"]
 
 
-async def test_a_cancelled_work_that_has_not_begun_is_left_out(database: Database) -> None:
+async def test_a_cancelled_work_that_has_not_begun_is_left_out(database: DatabaseFile) -> None:
     gate = Gate()
     first = asyncio.create_task(database.run(gate))
     await gate.reached()
@@ -178,12 +149,12 @@ async def test_a_cancelled_work_that_has_not_begun_is_left_out(database: Databas
     assert await database.read(words) == []
 
 
-async def test_blocking_callers_stand_in_the_same_line(database: Database) -> None:
+async def test_blocking_callers_stand_in_the_same_line(database: DatabaseFile) -> None:
     await asyncio.to_thread(database.call, write("a"))
     assert await database.run(words) == ["a"]
 
 
-async def test_a_reader_cannot_write(database: Database) -> None:
+async def test_a_reader_cannot_write(database: DatabaseFile) -> None:
     with pytest.raises(StoreRefused):
         await database.read(write("a"))
 
@@ -216,7 +187,7 @@ def hold_lock(path: str) -> Iterator[Callable[[], None]]:
         yield let_go
 
 
-async def test_a_lock_of_another_process_is_waited_out(database: Database, path: str) -> None:
+async def test_a_lock_of_another_process_is_waited_out(database: DatabaseFile, path: str) -> None:
     with hold_lock(path) as let_go:
         writing = asyncio.create_task(database.run(write("a")))
         assert await database.read(words) == []
@@ -226,7 +197,7 @@ async def test_a_lock_of_another_process_is_waited_out(database: Database, path:
     assert await database.read(words) == ["a"]
 
 
-async def begun(database: Database) -> None:
+async def begun(database: DatabaseFile) -> None:
     """The line has taken up what was submitted to it."""
     assert database._writer is not None
     await asyncio.sleep(0)
@@ -234,7 +205,7 @@ async def begun(database: Database) -> None:
         await asyncio.sleep(0)
 
 
-async def test_who_comes_while_a_lock_is_waited_for_goes_along(database: Database, path: str) -> None:
+async def test_who_comes_while_a_lock_is_waited_for_goes_along(database: DatabaseFile, path: str) -> None:
     def fail(connection: apsw.Connection, now: float) -> None:
         raise ValueError("on purpose")
 
@@ -296,7 +267,9 @@ def test_a_lock_is_waited_for_only_so_long(path: str, patience: float, monkeypat
     waiting.close()
 
 
-async def test_a_lock_that_stays_is_reported(database: Database, path: str, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_lock_that_stays_is_reported(
+    database: DatabaseFile, path: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(connections, "DEADLINE", 0.05)
     await database.run(lambda connection, now: connection.set_busy_timeout(10))
     other = apsw.Connection(path)
@@ -307,7 +280,7 @@ async def test_a_lock_that_stays_is_reported(database: Database, path: str, monk
     await database.run(write("b"))
 
 
-async def test_a_file_that_was_replaced_gets_nothing_more(database: Database, path: str) -> None:
+async def test_a_file_that_was_replaced_gets_nothing_more(database: DatabaseFile, path: str) -> None:
     os.rename(path, f"{path}.old")
     with pytest.raises(StoreRefused, match="moved, deleted or replaced"):
         await database.run(write("a"))
@@ -315,7 +288,7 @@ async def test_a_file_that_was_replaced_gets_nothing_more(database: Database, pa
     await database.run(write("b"))
 
 
-async def test_what_waited_too_long_is_not_begun(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_what_waited_too_long_is_not_begun(database: DatabaseFile, monkeypatch: pytest.MonkeyPatch) -> None:
     gate = Gate()
     first = asyncio.create_task(database.run(gate))
     await gate.reached()
@@ -330,19 +303,19 @@ async def test_what_waited_too_long_is_not_begun(database: Database, monkeypatch
     assert await database.read(words) == []
 
 
-async def test_opening_twice_changes_nothing(database: Database) -> None:
+async def test_opening_twice_changes_nothing(database: DatabaseFile) -> None:
     database.open()
     await database.run(write("a"))
     assert await database.read(words) == ["a"]
 
 
-async def test_a_closed_database_says_so(database: Database) -> None:
+async def test_a_closed_database_says_so(database: DatabaseFile) -> None:
     database.close()
     with pytest.raises(StoreUnavailable, match="closed"):
         await database.run(words)
 
 
-async def test_a_large_wal_is_given_back(database: Database, path: str, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_large_wal_is_given_back(database: DatabaseFile, path: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("fairlead.stores.sqlite.database.LARGEST_WAL", 10_000)
     monkeypatch.setattr("fairlead.stores.sqlite.database.CHECK_INTERVAL", 0.0)
     monkeypatch.setattr(database, "_next_check", 0.0)

@@ -6,21 +6,30 @@ from collections.abc import Iterator
 import apsw
 import pytest
 
+from fairlead.core.jobs.job_records import JobFilter
+from fairlead.core.jobs.states import State
+from fairlead.records import rows
 from fairlead.stores.sqlite.connection import query
 from fairlead.stores.sqlite.migrate import apply_missing
 
 HERD = """
 with recursive numbers (number) as (select 1 union all select number + 1 from numbers where number < 100000)
-insert into entry (id, shard, lane, state, attempt, crashes, fence, run_at, not_after, created_at, payload, aside)
+insert into job (id, shard, lane, state, attempt, crashes, fence, run_at, not_after, created_at, payload)
 select
-    printf('herd-%d', number), 0, 2, 'scheduled', 0, 0, 0, 1.0, case when number % 2 then 5e9 end, 1, '{}', 'scheduled'
+    printf('herd-%d', number), 0, 2, 'scheduled', 0, 0, 0, 1.0, case when number % 2 then 5e9 end, 1, '{}'
 from numbers
 """
 OTHERS = """
-insert into entry
-(id, shard, lane, state, aside, attempt, crashes, fence, run_at, not_after, created_at, payload) values
-('a', 0, 1, 'scheduled', 'scheduled', 0, 0, 0, 50.0, 60.0, 1, '{}'),
-('b', 0, 3, 'retrying', 'retrying', 0, 0, 0, 50.0, 60.0, 1, '{}')
+insert into job
+(id, shard, lane, state, attempt, crashes, fence, run_at, not_after, created_at, payload) values
+('a', 0, 1, 'scheduled', 0, 0, 0, 50.0, 60.0, 1, '{}'),
+('b', 0, 3, 'retrying', 0, 0, 0, 50.0, 60.0, 1, '{}')
+"""
+FINISHED = """
+insert into job_history (
+    id, shard, lane, state, attempt, crashes, fence, run_at, created_at, finished_at, payload
+)
+select id, 0, 1, 'succeeded', 1, 0, 1, run_at, created_at, 2.0, payload from job where lane = 2
 """
 STEPS = 1000
 
@@ -74,6 +83,17 @@ def test_late_jobs_are_found_among_many_that_are_not(crowded: apsw.Connection) -
     assert taken < 3
 
 
+def test_live_jobs_are_listed_past_any_number_of_finished_ones(crowded: apsw.Connection) -> None:
+    crowded.execute(FINISHED)
+    crowded.execute("insert into lane (id, pool, tenant, type, priority, version) values (1, 'a', 'b', 'c', 2, 1)")
+    crowded.execute("delete from job where lane = 2")
+    given = rows.filter_row(JobFilter(states=(State.RUNNING, State.RETRYING)))
+    beyond = {"limit": 10, "cursor": None, "floor": None, "containing": None}
+    assert cost(crowded, query("list_jobs"), **given, **beyond) == ([], 0)
+    given = rows.filter_row(JobFilter(states=(State.CANCELLED,)))
+    assert cost(crowded, query("list_jobs"), **given, **beyond)[1] > 100
+
+
 def test_a_look_at_the_whole_herd_would_be_seen(crowded: apsw.Connection) -> None:
-    _, taken = cost(crowded, "select count(*) from entry where payload <> 'x'")
+    _, taken = cost(crowded, "select count(*) from job where payload <> 'x'")
     assert taken > 100

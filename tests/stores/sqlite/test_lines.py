@@ -15,7 +15,7 @@ from fairlead.errors import StoreUnavailable
 from fairlead.stores.sqlite import connection as connections
 from fairlead.stores.sqlite import transactions
 from fairlead.stores.sqlite.address import MEMORY, Address
-from fairlead.stores.sqlite.database import Database, wal_bytes
+from fairlead.stores.sqlite.database import DatabaseFile, wal_bytes
 from fairlead.stores.sqlite.lines import Line
 from tests.stores.sqlite.test_database import Gate, hold_lock, words, write
 from tests.worker.support import until
@@ -29,12 +29,12 @@ def path(tmp_path: Path) -> str:
 
 
 @pytest.fixture(params=["file", "memory"])
-def database(request: pytest.FixtureRequest, path: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Database]:
+def database(request: pytest.FixtureRequest, path: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[DatabaseFile]:
     """A database with a table, whose clock counts transactions; what comes while one is written waits for the next."""
     monkeypatch.setattr(transactions, "JOIN_WITHIN", 0.0)
     ticks = itertools.count()
     address = Address(path if request.param == "file" else MEMORY)
-    opened = Database(address, clock=lambda: float(next(ticks)))
+    opened = DatabaseFile(address, clock=lambda: float(next(ticks)))
     opened.open(create=True)
     opened.call(lambda connection, now: connection.execute("create table note (word text)"))
     yield opened
@@ -51,7 +51,7 @@ def whoami(connection: apsw.Connection, now: float) -> tuple[int, float]:
     return threading.get_ident(), now
 
 
-def writer(database: Database) -> Line:
+def writer(database: DatabaseFile) -> Line:
     assert database._writer is not None
     return database._writer
 
@@ -59,7 +59,7 @@ def writer(database: Database) -> Line:
 class Joined:
     """Tells when so many have joined the line."""
 
-    def __init__(self, database: Database, monkeypatch: pytest.MonkeyPatch, wanted: int) -> None:
+    def __init__(self, database: DatabaseFile, monkeypatch: pytest.MonkeyPatch, wanted: int) -> None:
         self._submit, self._wanted, self._joined = writer(database).submit, wanted, threading.Semaphore(0)
         monkeypatch.setattr(writer(database), "submit", self)
 
@@ -72,7 +72,7 @@ class Joined:
             assert self._joined.acquire(timeout=LONG)
 
 
-def enter(callers: ThreadPoolExecutor, database: Database) -> tuple[Gate, "Future[float]"]:
+def enter(callers: ThreadPoolExecutor, database: DatabaseFile) -> tuple[Gate, "Future[float]"]:
     """A caller that is inside its work, on its own thread."""
     gate = Gate()
     inside = callers.submit(database.call, gate)
@@ -82,14 +82,14 @@ def enter(callers: ThreadPoolExecutor, database: Database) -> tuple[Gate, "Futur
     return gate, inside
 
 
-def test_a_lone_caller_does_its_work_itself(database: Database) -> None:
+def test_a_lone_caller_does_its_work_itself(database: DatabaseFile) -> None:
     assert database.call(whoami)[0] == threading.get_ident()
     database.call(write("a"))
     assert database.call(words) == ["a"]
 
 
 def test_its_work_is_committed_when_it_goes_on(path: str) -> None:
-    database, other = Database(Address(path)), apsw.Connection(path)
+    database, other = DatabaseFile(Address(path)), apsw.Connection(path)
     database.open(create=True)
     database.call(lambda connection, now: connection.execute("create table note (word text)"))
     database.call(write("a"))
@@ -99,7 +99,7 @@ def test_its_work_is_committed_when_it_goes_on(path: str) -> None:
 
 
 async def test_callers_join_the_line_while_the_thread_is_at_work(
-    database: Database, callers: ThreadPoolExecutor, monkeypatch: pytest.MonkeyPatch
+    database: DatabaseFile, callers: ThreadPoolExecutor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     gate = Gate()
     first = asyncio.create_task(database.run(gate))
@@ -115,7 +115,7 @@ async def test_callers_join_the_line_while_the_thread_is_at_work(
 
 
 async def test_who_comes_while_a_caller_is_inside_shares_the_next_commit(
-    database: Database, callers: ThreadPoolExecutor, monkeypatch: pytest.MonkeyPatch
+    database: DatabaseFile, callers: ThreadPoolExecutor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     gate, inside = enter(callers, database)
     joined = Joined(database, monkeypatch, 4)
@@ -128,13 +128,13 @@ async def test_who_comes_while_a_caller_is_inside_shares_the_next_commit(
     assert [other.result(LONG) for other in others] + await asyncio.gather(*tasks) == [shared] * 4
 
 
-def test_many_threads_at_once_lose_nothing(database: Database, callers: ThreadPoolExecutor) -> None:
+def test_many_threads_at_once_lose_nothing(database: DatabaseFile, callers: ThreadPoolExecutor) -> None:
     given = [f"{number:03}" for number in range(200)]
     list(callers.map(lambda word: database.call(write(word)), given))
     assert sorted(database.call(words)) == given
 
 
-async def test_the_end_waits_for_a_caller_who_is_inside(database: Database, callers: ThreadPoolExecutor) -> None:
+async def test_the_end_waits_for_a_caller_who_is_inside(database: DatabaseFile, callers: ThreadPoolExecutor) -> None:
     gate, inside = enter(callers, database)
     line = writer(database)
     closing = callers.submit(database.close)
@@ -149,7 +149,7 @@ async def test_the_end_waits_for_a_caller_who_is_inside(database: Database, call
     assert not line.is_alive()
 
 
-def test_errors_of_a_callers_work_mean_the_same_as_in_the_line(database: Database) -> None:
+def test_errors_of_a_callers_work_mean_the_same_as_in_the_line(database: DatabaseFile) -> None:
     def fail(error: Exception) -> Callable[[apsw.Connection, float], None]:
         def work(connection: apsw.Connection, now: float) -> None:
             connection.execute("insert into note values ('broken')")
@@ -165,7 +165,7 @@ def test_errors_of_a_callers_work_mean_the_same_as_in_the_line(database: Databas
     assert database.call(words) == []
 
 
-def test_an_interrupted_caller_leaves_nothing_behind(database: Database) -> None:
+def test_an_interrupted_caller_leaves_nothing_behind(database: DatabaseFile) -> None:
     def interrupted(connection: apsw.Connection, now: float) -> None:
         connection.execute("insert into note values ('broken')")
         raise KeyboardInterrupt
@@ -177,7 +177,7 @@ def test_an_interrupted_caller_leaves_nothing_behind(database: Database) -> None
 
 
 def test_an_interrupt_between_the_begin_and_the_work_leaves_no_lock(path: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    database, other = Database(Address(path)), apsw.Connection(path)
+    database, other = DatabaseFile(Address(path)), apsw.Connection(path)
     database.open(create=True)
 
     def interrupted(action: Callable[[], Any]) -> None:
@@ -195,7 +195,7 @@ def test_an_interrupt_between_the_begin_and_the_work_leaves_no_lock(path: str, m
 async def test_the_lock_of_another_process_holds_up_the_caller_and_those_behind_it(
     path: str, callers: ThreadPoolExecutor
 ) -> None:
-    database = Database(Address(path))
+    database = DatabaseFile(Address(path))
     database.open(create=True)
     database.call(lambda connection, now: connection.execute("create table note (word text)"))
     with hold_lock(path) as let_go:
@@ -212,7 +212,7 @@ async def test_the_lock_of_another_process_holds_up_the_caller_and_those_behind_
 
 
 def test_a_lock_that_stays_is_reported_to_the_caller(path: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    database, other = Database(Address(path)), apsw.Connection(path)
+    database, other = DatabaseFile(Address(path)), apsw.Connection(path)
     database.open(create=True)
     monkeypatch.setattr(connections, "DEADLINE", 0.05)
     database.call(lambda connection, now: connection.set_busy_timeout(10))
@@ -225,7 +225,7 @@ def test_a_lock_that_stays_is_reported_to_the_caller(path: str, monkeypatch: pyt
 
 
 def test_callers_give_back_a_large_wal(path: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    database = Database(Address(path))
+    database = DatabaseFile(Address(path))
     database.open(create=True)
     database.call(lambda connection, now: connection.execute("create table note (word text)"))
     monkeypatch.setattr("fairlead.stores.sqlite.database.LARGEST_WAL", 10_000)

@@ -10,13 +10,13 @@ FORK = """
 import asyncio, os, sys
 from fairlead.errors import StoreRefused
 from fairlead.stores.sqlite.address import Address
-from fairlead.stores.sqlite.database import Database
+from fairlead.stores.sqlite.database import DatabaseFile
 
-database = Database(Address(sys.argv[1]))
+database = DatabaseFile(Address(sys.argv[1]))
 database.open(create=True)
 child = os.fork()
 if child == 0:
-    for use in (lambda: database.call(lambda connection, now: None), lambda: Database(Address(sys.argv[1])).open()):
+    for use in (lambda: database.call(lambda connection, now: None), lambda: DatabaseFile(Address(sys.argv[1])).open()):
         try:
             use()
         except StoreRefused as error:
@@ -35,9 +35,9 @@ sys.exit(os.waitstatus_to_exitcode(status))
 FORGOTTEN = """
 import sys
 from fairlead.stores.sqlite.address import Address
-from fairlead.stores.sqlite.database import Database
+from fairlead.stores.sqlite.database import DatabaseFile
 
-Database(Address(sys.argv[1])).open(create=True)
+DatabaseFile(Address(sys.argv[1])).open(create=True)
 """
 
 

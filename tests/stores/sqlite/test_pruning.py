@@ -1,4 +1,4 @@
-"""Pruning without an index of ends: the table is looked through from its beginning, some jobs at a time."""
+"""Pruning goes along the index of ends, type by type, from where it came to before."""
 
 from collections.abc import AsyncIterator
 from itertools import repeat
@@ -8,7 +8,6 @@ import pytest
 
 from fairlead.core.jobs.model import Lease, Quota
 from fairlead.records.store import Store
-from fairlead.stores.sqlite import store as stores
 from fairlead.stores.sqlite.migrate import migrate
 from fairlead.wiring import make_store
 from tests.contract.clock import ManualClock
@@ -17,7 +16,6 @@ from tests.support.settling import succeed
 
 DAY = 86400.0
 KEPT = 7 * DAY
-LOOKED, LOOKS = 4, 2
 REPORT = LANE._replace(type="report")
 LEASE = Lease("00000000-0000-7000-8000-000000000001", "00000000-0000-7000-8000-000000000002")
 
@@ -28,10 +26,8 @@ def clock() -> ManualClock:
 
 
 @pytest.fixture
-async def store(path: Path, clock: ManualClock, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Store]:
-    """One that looks at a few jobs at a time, a few times in a pruning."""
-    monkeypatch.setattr(stores, "LOOKED", LOOKED)
-    monkeypatch.setattr(stores, "LOOKS", LOOKS)
+async def store(path: Path, clock: ManualClock) -> AsyncIterator[Store]:
+    """One whose clock the test moves."""
     await migrate(f"sqlite:///{path}")
     opened = make_store(f"sqlite:///{path}", clock)
     await opened.open()
@@ -50,7 +46,7 @@ async def left(store: Store, ids: list[str]) -> int:
     return len(await store.reader.read_many(ids))
 
 
-async def test_looks_go_on_until_only_young_jobs_follow(store: Store, clock: ManualClock) -> None:
+async def test_old_jobs_go_and_young_ones_stay(store: Store, clock: ManualClock) -> None:
     await store.jobs.enqueue(new_jobs(6))
     old = await finish(store, 6)
     clock.advance(KEPT + 1)
@@ -60,19 +56,8 @@ async def test_looks_go_on_until_only_young_jobs_follow(store: Store, clock: Man
     assert (await left(store, old), await left(store, young)) == (0, 6)
 
 
-async def test_a_pruning_is_bounded_and_the_next_goes_on_from_there(store: Store, clock: ManualClock) -> None:
-    """Many live jobs that are old lie before those that may go."""
-    waiting = 3 * LOOKED * LOOKS
-    await store.jobs.enqueue(new_jobs(waiting))
-    await store.jobs.enqueue(new_jobs(2, lane=REPORT))
-    done = await finish(store, 2, REPORT.id)
-    clock.advance(KEPT + 1)
-    assert [await store.jobs.prune({}, KEPT, 100) for _ in range(4)] == [0, 0, 0, 2]
-    assert await left(store, done) == 0
-
-
-async def test_what_ended_behind_is_found_when_it_begins_anew(store: Store, clock: ManualClock) -> None:
-    await store.jobs.enqueue(new_jobs(LOOKED * LOOKS + 1))
+async def test_a_job_that_waited_long_goes_after_its_end(store: Store, clock: ManualClock) -> None:
+    await store.jobs.enqueue(new_jobs(9))
     clock.advance(KEPT + 1)
     assert await store.jobs.prune({}, KEPT, 100) == 0
     first = await finish(store, 1)
@@ -90,18 +75,18 @@ async def test_a_limit_leaves_the_others_to_the_next(store: Store, clock: Manual
 
 
 async def test_types_that_are_kept_longer_are_passed_over(store: Store, clock: ManualClock) -> None:
-    await store.jobs.enqueue(new_jobs(LOOKED + 1))
-    kept = await finish(store, LOOKED + 1)
+    await store.jobs.enqueue(new_jobs(5))
+    kept = await finish(store, 5)
     await store.jobs.enqueue(new_jobs(2, lane=REPORT))
     done = await finish(store, 2, REPORT.id)
     clock.advance(3601)
     assert await store.jobs.prune({"report": 3600}, KEPT, 100) == 2
-    assert (await left(store, kept), await left(store, done)) == (LOOKED + 1, 0)
+    assert (await left(store, kept), await left(store, done)) == (5, 0)
 
 
 async def test_jobs_made_by_a_clock_that_was_ahead_hide_nothing(store: Store, clock: ManualClock) -> None:
     clock.advance(100 * DAY)
-    await store.jobs.enqueue(new_jobs(LOOKED))
+    await store.jobs.enqueue(new_jobs(4))
     clock.advance(-100 * DAY)
     await store.jobs.enqueue(new_jobs(1, lane=REPORT))
     done = await finish(store, 1, REPORT.id)

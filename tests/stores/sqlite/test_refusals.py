@@ -175,7 +175,7 @@ async def test_a_file_that_may_not_grow_stores_nothing_and_heals(tmp_path: Path)
 
 
 READ_ONLY = """
-import asyncio, os, sys
+import asyncio, concurrent.futures.thread, os, sys  # all of them before the rights are given up
 from fairlead.errors import StoreRefused
 from fairlead.records.store import Store
 from fairlead.wiring import make_store
@@ -234,7 +234,7 @@ async def test_a_file_that_sqlite3_has_open_here_is_refused(tmp_path: Path) -> N
     url = f"sqlite:///{tmp_path}/jobs.db"
     await migrate(url)
     other = sqlite3.connect(tmp_path / "jobs.db")
-    other.execute("select count(*) from entry").fetchall()
+    other.execute("select count(*) from job").fetchall()
     with pytest.raises(StoreRefused, match="another SQLite library"):
         await make_store(url).open()
     other.close()

@@ -1,7 +1,6 @@
 """Query plans: no hot statement may walk through a table."""
 
 import time
-from pathlib import Path
 
 import apsw
 import pytest
@@ -10,22 +9,17 @@ from fairlead.stores.sqlite.connection import query
 from fairlead.stores.sqlite.migrate import apply_missing
 
 HOT = [
-    "active_lanes", "claim", "pick", "settle_succeeded", "settled_succeeded",
-    "settle_plain", "settled_plain", "claim_run", "read_run", "settle_run", "settled_run", "claim_number",
-    "insert_plain", "insert_one", "held", "read_fresh", "read_fresh_run", "read_fresh_runs",
-    "insert_jobs", "lost", "promote", "prunable", "prune_attempts",
-    "prune_history", "read_attempts", "read_many", "read_keys", "read_lanes", "renew", "reserve_keys", "settle_finish",
-    "settle_note", "settle_return", "take_over_keys", "revive", "list_jobs", "forget_keys",
-    "forgettable", "due", "due_lanes", "late", "promote_lanes", "read_ended", "begin_claim", "read_claimed",
-    "claimed_under", "forget_claims", "cancel_requests", "count_down", "narrow_claims", "count_running", "holders",
+    "active_lanes", "pick", "claim", "read_claimed", "succeeded", "succeed", "remove_finished", "settle_held",
+    "settle_noted", "settle_finished", "settle_returned", "insert_plain", "insert_jobs", "withdraw_finished", "held",
+    "lost", "promote", "promote_lanes", "prune_history", "remove_history", "purge_attempts", "read_attempts",
+    "read_many", "read_keys", "take_over_keys", "strengthen_keys", "reserve_keys", "read_lanes", "renew", "revive",
+    "remove_revived", "remove_dead", "due", "due_lanes", "late", "read_ended", "claimed_under", "cancel_requests",
+    "count_running", "holders", "list_jobs", "report_progress", "remember_effect", "amend_waiting", "request_cancel",
 ]  # fmt: skip
-# Steps of a jump along an index, rows handed over, claims (no more than jobs that run), a bounded number of rows that
-# were looked up by place, and an index that holds only what is wanted.
+# Steps of a jump along an index, rows handed over, and a bounded number of rows that were found before.
 ALLOWED = (
-    "SCAN active", "SCAN owners", "SCAN CONSTANT ROW", "SCAN kept", "SCAN json_each", "SCAN carray",
-    "SCAN r VIRTUAL TABLE", "SCAN quota VIRTUAL TABLE", "SCAN part VIRTUAL TABLE", "SCAN claim",
-    "SCAN (subquery", "SCAN waiting", "SCAN due", "SCAN following", "SCAN next",
-    "SCAN held USING INDEX idempotency_active",
+    "SCAN active", "SCAN owners", "SCAN CONSTANT ROW", "SCAN json_each", "SCAN r VIRTUAL TABLE",
+    "SCAN quota VIRTUAL TABLE", "SCAN (subquery", "SCAN waiting", "SCAN due", "SCAN following", "SCAN value",
 )  # fmt: skip
 
 
@@ -50,7 +44,7 @@ def plan(connection: apsw.Connection, name: str) -> list[str]:
 
 @pytest.mark.parametrize(
     "name",
-    ["pick", "active_lanes", "lane_depths", "count_waiting", "count_jobs", "count_ahead", "live_beyond", "count_live"],
+    ["pick", "active_lanes", "lane_depths", "count_waiting", "count_jobs", "count_ahead"],
 )
 def test_ready_jobs_are_found_in_their_index_alone(name: str) -> None:
     connection = apsw.Connection(":memory:")
@@ -58,7 +52,7 @@ def test_ready_jobs_are_found_in_their_index_alone(name: str) -> None:
     ready = [step for step in plan(connection, name) if "job_ready" in step]
     connection.close()
     assert ready
-    assert [step for step in ready if " USING COVERING INDEX " not in step or "shard=?" in step] == []
+    assert [step for step in ready if " USING COVERING INDEX " not in step] == []
 
 
 def test_what_a_file_holds_can_be_read_by_older_libraries() -> None:
@@ -75,8 +69,10 @@ def test_every_statement_is_valid() -> None:
     connection = apsw.Connection(":memory:")
     apply_missing(connection, time.time())
     connection.execute("analyze")  # there are statements about its tables
-    for path in sorted((Path(apply_missing.__code__.co_filename).parent / "queries").glob("*.sql")):
-        connection.execute(f"explain {query(path.stem)}", _AnyValue()).fetchall()
+    names = list(query)
+    assert len(names) > 150
+    for name in names:
+        connection.execute(f"explain {query(name)}", _AnyValue()).fetchall()
     connection.close()
 
 

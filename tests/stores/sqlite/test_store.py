@@ -3,17 +3,15 @@
 import asyncio
 import uuid
 from collections.abc import AsyncIterator
-from dataclasses import replace
 from pathlib import Path
 from typing import cast
 
 import pytest
 
-from fairlead.core.jobs.model import Ending, ErrorInfo, Lease, Quota, Scope, Settlement, Unique, WorkerInfo
+from fairlead.core.jobs.model import Ending, ErrorInfo, Lease, Quota, Settlement
 from fairlead.core.jobs.states import State
+from fairlead.core.jobs.workers import WorkerInfo
 from fairlead.records.store import Store
-from fairlead.stores.sqlite import store as store_module
-from fairlead.stores.sqlite import verbs
 from fairlead.stores.sqlite.leasebook import SqliteLeaseBook
 from fairlead.stores.sqlite.migrate import migrate
 from fairlead.stores.sqlite.store import SqliteStore
@@ -175,35 +173,3 @@ async def test_many_migrate_at_once(tmp_path: Path) -> None:
 
 def test_a_lease_book_on_a_missing_file_can_be_closed(tmp_path: Path) -> None:
     SqliteLeaseBook(f"sqlite:///{tmp_path}/jobs.db").close()
-
-
-async def test_a_large_history_goes_in_slices_between_which_others_write(
-    store: Store, clock: Clock, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    await store.jobs.enqueue(new_jobs(10))
-    claims = await store.jobs.claim([Quota(LANE.id, 10)], Lease(str(uuid.uuid4()), str(uuid.uuid4())))
-    await store.jobs.settle(
-        [Settlement(claim.id, claim.hold, State.SUCCEEDED, 1, 0, Ending.SUCCEEDED) for claim in claims]
-    )
-    clock.now += 3601
-    monkeypatch.setattr(store_module, "SLICE", 4)
-    prune, slices = verbs.prune, []
-
-    def counted(prunable: list[tuple[object, ...]]) -> object:
-        slices.append(len(prunable))
-        return prune(prunable)
-
-    monkeypatch.setattr(verbs, "prune", counted)
-    assert await store.jobs.prune({}, 3600, 1000) == 10
-    assert slices == [4, 4, 2]
-
-
-async def test_a_key_that_was_taken_again_after_the_look_stays(store: Store, clock: Clock) -> None:
-    keyed = [replace(job, unique=Unique("k", Scope.WINDOW, 60.0)) for job in new_jobs(2)]
-    await store.jobs.enqueue(keyed[:1])
-    clock.now += 61
-    free = await store.jobs.ask("forgettable", limit=10)
-    assert [row[2] for row in free] == [keyed[0].id]
-    await store.jobs.enqueue(keyed[1:])
-    await cast(SqliteStore, store.jobs)._database.run(verbs.forget_keys(free))
-    assert (await store.jobs.enqueue([replace(new_jobs(1)[0], unique=keyed[0].unique)]))[0].id == keyed[1].id

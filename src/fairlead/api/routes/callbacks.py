@@ -1,14 +1,18 @@
-"""/v1/callbacks: endpoints that are told how jobs ended, their secrets, and what was sent to them."""
+"""/v1/callbacks: endpoints that are told how jobs ended, their secrets, and the log of deliveries."""
 
 from typing import Annotated
 
-from fastapi import APIRouter, Path, Query
+from fastapi import APIRouter, Query, Request, Response
 
 from fairlead.api.answers import answers
 from fairlead.api.caller import Actor, Reader
+from fairlead.api.conditions import ExpectedVersions, tag
 from fairlead.api.endpoint import Endpoint, SecretEndpoint
-from fairlead.api.models.callbacks import (
-    CallbackAction,
+from fairlead.api.parameters import DeliveryId, EndpointPath, Limit, NumberCursor, OfTenant
+from fairlead.api.tags import OPERATORS
+from fairlead.core.web.callbacks import Endpoint as CallbackEndpoint
+from fairlead.documents.base import Action, Name
+from fairlead.documents.callbacks import (
     CallbackChange,
     CallbackCreation,
     CallbackDocument,
@@ -18,30 +22,26 @@ from fairlead.api.models.callbacks import (
     SecretDocument,
     SecretRotation,
     SentDocument,
-    callback_fields,
-    delivery_fields,
 )
-from fairlead.api.models.common import ENDPOINT_PATTERN, Limit, Name, ReasonQuery
 from fairlead.operate import callbacks as use_cases
 
-router = APIRouter(prefix="/v1/callbacks", tags=["callbacks"], route_class=Endpoint)
-secrets = APIRouter(prefix="/v1/callbacks", tags=["callbacks"], route_class=SecretEndpoint)
+router = APIRouter(prefix="/v1/callbacks", tags=[OPERATORS], route_class=Endpoint)
+secrets = APIRouter(prefix="/v1/callbacks", tags=[OPERATORS], route_class=SecretEndpoint)
 
-EndpointPath = Annotated[str, Path(pattern=ENDPOINT_PATTERN, description="The name of an endpoint.")]
-DeliveryId = Annotated[str, Path(description="The id of a delivery's job.", max_length=100)]
 Whose = Annotated[Name | None, Query(description="Whose endpoint; without it, one that is for all tenants.")]
 ListCursor = Annotated[
-    str | None, Query(pattern=r"^[A-Za-z0-9_.:@/-]{0,200}/[A-Za-z0-9_.-]{1,64}$", description="Where a page ended.")
+    str | None, Query(pattern=r"^[A-Za-z0-9_.:@-]{0,200}/[A-Za-z0-9_.-]{1,64}$", description="Where a page ended.")
 ]
-LogCursor = Annotated[int | None, Query(ge=1, le=2**62, description="Go on where a page ended.")]
 
 
-@secrets.post("", status_code=201, responses=answers(409))
-async def make_callback(wanted: CallbackCreation, caller: Actor) -> SecretDocument:
+@secrets.post("", operation_id="create_callback", status_code=201, responses=answers(409))
+async def create_callback(
+    wanted: CallbackCreation, caller: Actor, request: Request, response: Response
+) -> SecretDocument:
     """Make an endpoint. Its secret is in this answer and nowhere else."""
     made = await use_cases.add_endpoint(
         caller.store,
-        caller.operator(wanted.reason),
+        caller.operator(wanted),
         caller.service.settings.egress,
         wanted.name,
         wanted.url,
@@ -49,36 +49,43 @@ async def make_callback(wanted: CallbackCreation, caller: Actor) -> SecretDocume
         wanted.events,
         wanted.pool,
     )
-    return SecretDocument(**callback_fields(made.endpoint), secret=made.secret)
+    response.headers["Location"] = f"{request.scope.get('root_path', '')}/v1/callbacks/{wanted.name}"
+    return SecretDocument.of(made.endpoint, secret=made.secret)
 
 
-@router.get("", responses=answers())
+@router.get("", operation_id="list_callbacks", responses=answers())
 async def list_callbacks(
-    caller: Reader, tenant: Annotated[Name | None, Query()] = None, limit: Limit = 50, cursor: ListCursor = None
+    caller: Reader, tenant: OfTenant = None, limit: Limit = 50, cursor: ListCursor = None
 ) -> CallbackPage:
     """Endpoints by tenant and name; those for all tenants come first."""
     owner, _, name = (cursor or "").rpartition("/")
     after = None if cursor is None else (owner, name)
     found, last = await use_cases.list_endpoints(caller.store, limit, after, caller.tenant_for(tenant))
-    documents = [CallbackDocument(**callback_fields(endpoint)) for endpoint in found]
+    documents = [CallbackDocument.of(endpoint) for endpoint in found]
     return CallbackPage(callbacks=documents, cursor=None if last is None else "/".join(last))
 
 
-@router.get("/{name}", responses=answers(404))
-async def read_callback(name: EndpointPath, caller: Reader, tenant: Whose = None) -> CallbackDocument:
+@router.get("/{name}", operation_id="get_callback", responses=answers(404))
+async def get_callback(
+    name: EndpointPath, caller: Reader, response: Response, tenant: Whose = None
+) -> CallbackDocument:
     """One endpoint."""
-    endpoint = await use_cases.read_endpoint(caller.store, caller.tenant_for(tenant), name)
-    return CallbackDocument(**callback_fields(endpoint))
+    return _document(await use_cases.read_endpoint(caller.store, caller.tenant_for(tenant), name), response)
 
 
-@router.patch("/{name}", responses=answers(404, 409))
+@router.patch("/{name}", operation_id="change_callback", responses=answers(404, 409, 412))
 async def change_callback(
-    name: EndpointPath, wanted: CallbackChange, caller: Actor, tenant: Whose = None
+    name: EndpointPath,
+    wanted: CallbackChange,
+    caller: Actor,
+    expected: ExpectedVersions,
+    response: Response,
+    tenant: Whose = None,
 ) -> CallbackDocument:
     """Change an endpoint, disable or enable it."""
     endpoint = await use_cases.change_endpoint(
         caller.store,
-        caller.operator(wanted.reason),
+        caller.operator(wanted),
         caller.service.settings.egress,
         caller.tenant_for(tenant),
         name,
@@ -86,50 +93,62 @@ async def change_callback(
         wanted.events,
         wanted.pool,
         wanted.enabled,
+        expected,
     )
-    return CallbackDocument(**callback_fields(endpoint))
+    return _document(endpoint, response)
 
 
-@router.delete("/{name}", status_code=204, responses=answers(404))
-async def remove_callback(name: EndpointPath, caller: Actor, tenant: Whose = None, reason: ReasonQuery = None) -> None:
-    """Remove an endpoint and its log; what is on its way to it is dropped."""
-    await use_cases.remove_endpoint(caller.store, caller.operator(reason), caller.tenant_for(tenant), name)
+@router.delete("/{name}", operation_id="remove_callback", status_code=204, responses=answers(404))
+async def remove_callback(
+    name: EndpointPath, caller: Actor, tenant: Whose = None, wanted: Action | None = None
+) -> None:
+    """Remove an endpoint and its log; deliveries on their way to it are dropped."""
+    operator = caller.operator(wanted)
+    await use_cases.remove_endpoint(caller.store, operator, caller.tenant_for(tenant), name)
 
 
-@secrets.post("/{name}/rotate", responses=answers(404, 409))
+@secrets.post("/{name}/rotate-secret", operation_id="rotate_callback_secret", responses=answers(404, 409))
 async def rotate_secret(
-    name: EndpointPath, wanted: SecretRotation, caller: Actor, tenant: Whose = None
+    name: EndpointPath, caller: Actor, tenant: Whose = None, wanted: SecretRotation | None = None
 ) -> SecretDocument:
     """Make a new secret. It is in this answer and nowhere else; the old one signs too until the overlap is over."""
-    operator, whose = caller.operator(wanted.reason), caller.tenant_for(tenant)
+    wanted = wanted or SecretRotation()
+    operator, whose = caller.operator(wanted), caller.tenant_for(tenant)
     made = await use_cases.rotate_secret(caller.store, operator, whose, name, wanted.overlap)
-    return SecretDocument(**callback_fields(made.endpoint), secret=made.secret)
+    return SecretDocument.of(made.endpoint, secret=made.secret)
 
 
-@router.post("/{name}/test", status_code=202, responses=answers(404, 409))
+@router.post("/{name}/ping", operation_id="ping_callback", status_code=202, responses=answers(404, 409))
 async def ping_callback(
-    name: EndpointPath, wanted: CallbackAction, caller: Actor, tenant: Whose = None
+    name: EndpointPath, caller: Actor, tenant: Whose = None, wanted: Action | None = None
 ) -> SentDocument:
     """Send a ping, which a worker delivers like every callback."""
-    operator, usual = caller.operator(wanted.reason), caller.service.settings.default_tenant
+    operator, usual = caller.operator(wanted), caller.service.settings.default_tenant
     sent = await use_cases.send_ping(caller.store, operator, caller.tenant_for(tenant), name, usual)
     return SentDocument(delivery=sent.job_id, message=sent.message)
 
 
-@router.get("/{name}/deliveries", responses=answers(404))
+@router.get("/{name}/deliveries", operation_id="list_deliveries", responses=answers(404))
 async def list_deliveries(
-    name: EndpointPath, caller: Reader, tenant: Whose = None, limit: Limit = 50, cursor: LogCursor = None
+    name: EndpointPath, caller: Reader, tenant: Whose = None, limit: Limit = 50, cursor: NumberCursor = None
 ) -> DeliveryPage:
     """The last tries to reach an endpoint, newest first."""
     found, more = await use_cases.deliveries(caller.store, caller.tenant_for(tenant), name, limit, cursor)
-    return DeliveryPage(deliveries=[DeliveryDocument(**delivery_fields(item)) for item in found], cursor=more)
+    return DeliveryPage(deliveries=[DeliveryDocument.of(item) for item in found], cursor=more)
 
 
-@router.post("/{name}/deliveries/{delivery_id}/redeliver", status_code=202, responses=answers(404, 409))
+@router.post(
+    "/{name}/deliveries/{delivery_id}/redeliver", operation_id="redeliver", status_code=202, responses=answers(404, 409)
+)
 async def redeliver(
-    name: EndpointPath, delivery_id: DeliveryId, wanted: CallbackAction, caller: Actor, tenant: Whose = None
+    name: EndpointPath, delivery_id: DeliveryId, caller: Actor, tenant: Whose = None, wanted: Action | None = None
 ) -> SentDocument:
     """Deliver once more, with the same body and message id."""
-    operator, whose = caller.operator(wanted.reason), caller.tenant_for(tenant)
+    operator, whose = caller.operator(wanted), caller.tenant_for(tenant)
     sent = await use_cases.redeliver(caller.store, operator, whose, name, delivery_id)
     return SentDocument(delivery=sent.job_id, message=sent.message)
+
+
+def _document(endpoint: CallbackEndpoint, response: Response) -> CallbackDocument:
+    tag(response, endpoint.version)
+    return CallbackDocument.of(endpoint)

@@ -1,114 +1,71 @@
-"""/v1/jobs/{id}/events and /wait: following a job until it ends."""
+"""/v1/jobs/{job_id}/wait and /events: following a job until it ends."""
 
-import asyncio
 import contextlib
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Request, Response
-from pydantic_core import to_json
 from starlette.responses import StreamingResponse
 
 from fairlead.api.answers import answer, answers
 from fairlead.api.caller import Caller, Reader
 from fairlead.api.endpoint import Endpoint
-from fairlead.api.models.common import JobId
-from fairlead.api.models.jobs import JobDocument, error_document, job_document, progress_document, value_of
-from fairlead.core.jobs.model import JobRecord
+from fairlead.api.parameters import JobId
+from fairlead.api.privacy import job_for
+from fairlead.api.streams import DESCRIBED, event, stream
+from fairlead.api.tags import APPLICATIONS
+from fairlead.core.jobs.job_records import JobRecord
 from fairlead.core.jobs.states import FINAL
+from fairlead.documents.jobs import JobDocument
 
-HEARTBEAT = 15.0
 LONGEST_WAIT = 60.0
-EVENT_STREAM = "text/event-stream"
+STATE = ("id", "state", "attempt", "run_at", "started_at", "worker", "error")
+PROGRESS = ("id", "state", "attempt", "progress")
+RESULT = ("id", "state", "finished_at", "result", "error")
 
-router = APIRouter(prefix="/v1/jobs", tags=["jobs"], route_class=Endpoint)
+router = APIRouter(prefix="/v1/jobs", tags=[APPLICATIONS], route_class=Endpoint)
 
 
 @router.get(
-    "/{job_id}/wait",
-    response_model=JobDocument,
+    "/{job_id}/wait", operation_id="wait_for_job", response_model=JobDocument,
     responses={**answers(404), 202: {"model": JobDocument, "description": "It has not ended yet; wait again."}},
-)
+)  # fmt: skip
 async def wait(
     job_id: JobId, caller: Reader, timeout: Annotated[float, Query(ge=0, le=LONGEST_WAIT)] = 30.0
 ) -> Response:
     """The job once it has ended; after `timeout` seconds as it is then, with 202."""
-    job = await caller.service.follower.wait(await caller.job(job_id), timeout, caller.key.id)
-    return answer(200 if job.state in FINAL else 202, job_document(job))
+    job = await caller.service.follower.wait(await caller.job(job_id), timeout, caller.seat)
+    return answer(200 if job.state in FINAL else 202, job_for(caller, JobDocument.of(job)))
 
 
 @router.get(
-    "/{job_id}/events",
-    response_class=StreamingResponse,
+    "/{job_id}/events", operation_id="stream_job", response_class=StreamingResponse,
     responses={
         **answers(404),
-        200: {"description": "Events `state`, `progress` and, at the end, `result`.", "content": {EVENT_STREAM: {}}},
+        200: {"description": "Events `state`, `progress` and, at the end, `result`.", **DESCRIBED},
     },
-)
+)  # fmt: skip
 async def events(job_id: JobId, request: Request, caller: Reader) -> StreamingResponse:
     """The job's changes as server-sent events, until it has ended."""
     job = await caller.job(job_id)
-    caller.service.follower.require_room(caller.key.id)
-    stream = _stream(caller, job, request.scope["fairlead.key"])
-    return StreamingResponse(stream, media_type=EVENT_STREAM, headers={"X-Accel-Buffering": "no"})
+    caller.service.follower.require_room(caller.seat)
+    return stream(request, caller, _changes(caller, job))
 
 
-async def _stream(caller: Caller, job: JobRecord, key: str) -> AsyncIterator[bytes]:
-    """Events, with a sign of life in between; a key that was revoked ends it."""
-    yield b"retry: 2000\n\n"
-    told: JobRecord | None = None
-    async with contextlib.aclosing(caller.service.follower.changes(job, caller.key.id)) as changes:
-        while True:
-            following = asyncio.ensure_future(anext(changes, None))
-            try:
-                while not following.done():
-                    await asyncio.wait([following], timeout=HEARTBEAT)
-                    if following.done():
-                        break
-                    if await caller.service.keys.find(key) is None:
-                        return
-                    yield b": still here\n\n"
-                record = following.result()
-            finally:
-                following.cancel()
-                await asyncio.wait([following])
-            if record is None:
-                return
-            if told is None or _state(record) != _state(told):
-                yield _event("state", _state(record))
-            if record.progress is not None and (told is None or record.progress != told.progress):
-                yield _event("progress", _progress(record))
-            told = record
+async def _changes(caller: Caller, job: JobRecord) -> AsyncGenerator[bytes]:
+    told: dict[str, Any] = {}
+    async with contextlib.aclosing(caller.service.follower.changes(job, caller.seat)) as changes:
+        async for record in changes:
+            document = job_for(caller, JobDocument.of(record)).model_dump()
+            if _part(document, STATE) != _part(told, STATE):
+                yield event("state", _part(document, STATE))
+            if document["progress"] not in (None, told.get("progress")):
+                yield event("progress", _part(document, PROGRESS))
+            told = document
             if record.state in FINAL:
-                yield _event("result", _result(record))
+                yield event("result", _part(document, RESULT))
                 return
 
 
-def _event(name: str, document: dict[str, Any]) -> bytes:
-    return b"event: %s\ndata: %s\n\n" % (name.encode(), to_json(document))
-
-
-def _state(job: JobRecord) -> dict[str, Any]:
-    return {
-        "id": job.id,
-        "state": job.state.value,
-        "attempt": job.attempt,
-        "run_at": job.run_at,
-        "started_at": job.started_at,
-        "worker": job.worker,
-        "error": error_document(job.error),
-    }
-
-
-def _progress(job: JobRecord) -> dict[str, Any]:
-    return {"id": job.id, "state": job.state.value, "attempt": job.attempt, "progress": progress_document(job.progress)}
-
-
-def _result(job: JobRecord) -> dict[str, Any]:
-    return {
-        "id": job.id,
-        "state": job.state.value,
-        "finished_at": job.finished_at,
-        "result": value_of(job.result),
-        "error": error_document(job.error),
-    }
+def _part(document: dict[str, Any], fields: tuple[str, ...]) -> dict[str, Any]:
+    return {field: document.get(field) for field in fields}

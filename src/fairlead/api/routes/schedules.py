@@ -1,6 +1,7 @@
-"""/v1/schedules: recurring schedules, and what became of their fires."""
+"""/v1/schedules: recurring schedules, and the outcome of their fires."""
 
-from typing import Annotated
+from datetime import UTC, datetime
+from typing import Annotated, cast
 
 from fastapi import APIRouter, Query, Request, Response
 
@@ -8,45 +9,63 @@ from fairlead.api.answers import answers
 from fairlead.api.caller import Actor, Caller, Reader
 from fairlead.api.conditions import ExpectedVersions, tag
 from fairlead.api.endpoint import Endpoint
-from fairlead.api.models.common import Limit, Name, ReasonQuery
-from fairlead.api.models.schedules import (
+from fairlead.api.parameters import Limit, NameCursor, NamePath, OfTenant
+from fairlead.api.tags import OPERATORS
+from fairlead.core.schedule.fires import fires_of
+from fairlead.core.schedule.timing import timetable
+from fairlead.documents.base import Action
+from fairlead.documents.schedules import (
+    Expression,
+    Fires,
     MadeJob,
-    ScheduleAction,
     ScheduleChange,
     ScheduleCreation,
     ScheduleDocument,
-    Schedules,
-    schedule_document,
+    SchedulePage,
+    ScheduleTerms,
+    Zone,
 )
-from fairlead.api.models.settings import NamePath
 from fairlead.handlers.recurring import Terms
 from fairlead.operate import schedules as use_cases
-from fairlead.operate.schedules import require_own, require_slow
 
-router = APIRouter(prefix="/v1/schedules", tags=["schedules"], route_class=Endpoint)
+router = APIRouter(prefix="/v1/schedules", tags=[OPERATORS], route_class=Endpoint)
+fires = APIRouter(prefix="/v1/fires", tags=[OPERATORS], route_class=Endpoint)
 
 LAST = 10
-After = Annotated[Name | None, Query(description="Go on after this name.")]
-OfTenant = Annotated[Name | None, Query(description="Only those whose jobs are this tenant's.")]
+MOST_FIRES = 100
 
 
-@router.get("", responses=answers())
-async def list_schedules(caller: Reader, limit: Limit = 50, after: After = None, tenant: OfTenant = None) -> Schedules:
+@fires.get("", operation_id="preview_fires", responses=answers())
+async def preview_fires(
+    caller: Reader,
+    expression: Annotated[Expression, Query(description="Fields of cron, `@daily`, or `every 30s`.")],
+    tz: Annotated[Zone, Query()] = "UTC",
+    count: Annotated[int, Query(ge=1, le=MOST_FIRES)] = 5,
+) -> Fires:
+    """The next times of an expression in a time zone."""
+    found = fires_of(timetable(expression, tz), await caller.store.now(), count)
+    return Fires(fires=[datetime.fromtimestamp(at, UTC) for at in found])
+
+
+@router.get("", operation_id="list_schedules", responses=answers())
+async def list_schedules(
+    caller: Reader, tenant: OfTenant = None, limit: Limit = 50, cursor: NameCursor = None
+) -> SchedulePage:
     """Schedules by name, each with its next fires and its last ones."""
     wanted = caller.tenant_for(tenant)
-    found = await use_cases.list_schedules(caller.store, limit, after, upcoming=LAST, past=LAST, tenant=wanted)
-    cursor = found[-1].name if len(found) == limit else None
-    return Schedules(schedules=[schedule_document(record) for record in found], cursor=cursor)
+    found = await use_cases.list_schedules(caller.store, limit, cursor, upcoming=LAST, past=LAST, tenant=wanted)
+    more = found[-1].name if len(found) == limit else None
+    return SchedulePage(schedules=[ScheduleDocument.of(record) for record in found], cursor=more)
 
 
-@router.post("", status_code=201, responses=answers(409, 413))
-async def add_schedule(
+@router.post("", operation_id="create_schedule", status_code=201, responses=answers(409, 413))
+async def create_schedule(
     wanted: ScheduleCreation, caller: Actor, request: Request, response: Response
 ) -> ScheduleDocument:
-    """Add a schedule of a registered type; it fires from now on. A key with a tenant names it `tenant/…`."""
-    operator, terms = caller.operator(wanted.reason), _terms(caller, wanted.terms(), wanted.tenant)
+    """Add a schedule of a registered type; it fires from now on. A key with a tenant names it `tenant:…`."""
+    operator, terms = caller.operator(wanted), _terms(caller, wanted)
     if caller.tenant is not None:
-        await require_own(caller.store, caller.tenant, wanted.name, wanted.expression, wanted.tz)
+        await use_cases.require_own(caller.store, caller.tenant, wanted.name, wanted.expression, wanted.tz)
     await caller.service.app.schedules.add(
         wanted.name,
         wanted.expression,
@@ -60,20 +79,20 @@ async def add_schedule(
     return await _document(caller, wanted.name, response)
 
 
-@router.get("/{name:path}", responses=answers(404))
-async def show_schedule(name: NamePath, caller: Reader, response: Response) -> ScheduleDocument:
+@router.get("/{name}", operation_id="get_schedule", responses=answers(404))
+async def get_schedule(name: NamePath, caller: Reader, response: Response) -> ScheduleDocument:
     """A schedule, with its next fires and its last ones."""
     return await _document(caller, name, response)
 
 
-@router.patch("/{name:path}", responses=answers(404, 409, 412, 413))
+@router.patch("/{name}", operation_id="change_schedule", responses=answers(404, 409, 412, 413))
 async def change_schedule(
     name: NamePath, wanted: ScheduleChange, caller: Actor, expected: ExpectedVersions, response: Response
 ) -> ScheduleDocument:
-    """Change what is given and keep the rest; what was due before is made on the old terms."""
-    operator, terms = caller.operator(wanted.reason), _terms(caller, wanted.terms(), wanted.tenant)
+    """Change the given fields and keep the rest; jobs that were due before are made on the old terms."""
+    operator, terms = caller.operator(wanted), _terms(caller, wanted)
     if caller.tenant is not None and wanted.expression is not None:
-        require_slow(caller.tenant, wanted.expression, wanted.tz)
+        use_cases.require_slow(caller.tenant, wanted.expression, wanted.tz)
     await caller.service.app.schedules.change(
         name,
         expression=wanted.expression,
@@ -87,40 +106,45 @@ async def change_schedule(
     return await _document(caller, name, response)
 
 
-@router.delete("/{name:path}", status_code=204, responses=answers(404, 409, 412))
+@router.delete("/{name}", operation_id="remove_schedule", status_code=204, responses=answers(404, 409, 412))
 async def remove_schedule(
-    name: NamePath, caller: Actor, expected: ExpectedVersions, reason: ReasonQuery = None
+    name: NamePath, caller: Actor, expected: ExpectedVersions, wanted: Action | None = None
 ) -> None:
     """Remove a schedule and the record of its fires; its jobs stay."""
-    await use_cases.remove(caller.store, name, caller.operator(reason), expected, caller.tenant)
+    await use_cases.remove(caller.store, name, caller.operator(wanted), expected, caller.tenant)
 
 
-@router.post("/pause", status_code=204, responses=answers(404, 409))
-async def pause(wanted: ScheduleAction, caller: Actor) -> None:
+@router.post("/{name}/pause", operation_id="pause_schedule", responses=answers(404, 409))
+async def pause(name: NamePath, caller: Actor, response: Response, wanted: Action | None = None) -> ScheduleDocument:
     """Let a schedule fire no more until it is resumed; a deploy does not resume it."""
-    await use_cases.pause(caller.store, wanted.name, caller.operator(wanted.reason), caller.tenant)
+    await use_cases.pause(caller.store, name, caller.operator(wanted), caller.tenant)
+    return await _document(caller, name, response)
 
 
-@router.post("/resume", status_code=204, responses=answers(404, 409))
-async def resume(wanted: ScheduleAction, caller: Actor) -> None:
-    """Let a paused schedule fire again; what fell into the pause is not caught up."""
-    await use_cases.resume(caller.store, wanted.name, caller.operator(wanted.reason), caller.tenant)
+@router.post("/{name}/resume", operation_id="resume_schedule", responses=answers(404, 409))
+async def resume(name: NamePath, caller: Actor, response: Response, wanted: Action | None = None) -> ScheduleDocument:
+    """Let a paused schedule fire again; fires that fell into the pause are not caught up."""
+    await use_cases.resume(caller.store, name, caller.operator(wanted), caller.tenant)
+    return await _document(caller, name, response)
 
 
-@router.post("/run-now", responses=answers(404, 409))
-async def run_now(wanted: ScheduleAction, caller: Actor) -> MadeJob:
+@router.post("/{name}/run-now", operation_id="run_schedule_now", responses=answers(404, 409))
+async def run_now(name: NamePath, caller: Actor, wanted: Action | None = None) -> MadeJob:
     """Make a job of the schedule now, whatever its timetable, its policies and its state say."""
-    made = await use_cases.run_now(caller.store, wanted.name, caller.operator(wanted.reason), caller.tenant)
-    return MadeJob(id=made.id)
+    made = await use_cases.run_now(caller.store, name, caller.operator(wanted), caller.tenant)
+    return MadeJob(schedule=name, job_id=made.id)
 
 
-def _terms(caller: Caller, terms: Terms, tenant: str | None) -> Terms:
+def _terms(caller: Caller, wanted: ScheduleTerms) -> Terms:
     """The terms that were given, for the tenant that the caller may act for."""
-    wanted = caller.tenant_for(tenant)
-    return terms if wanted is None else {**terms, "tenant": wanted}
+    given = wanted.model_dump(include=set(Terms.__annotations__), exclude_none=True)
+    if wanted.retry is not None:
+        given["retry"] = wanted.retry.policy()
+    tenant = caller.tenant_for(wanted.tenant)
+    return cast(Terms, given if tenant is None else {**given, "tenant": tenant})
 
 
 async def _document(caller: Caller, name: str, response: Response) -> ScheduleDocument:
     record = await use_cases.get(caller.store, name, upcoming=LAST, past=LAST, tenant=caller.tenant)
     tag(response, record.version)
-    return schedule_document(record)
+    return ScheduleDocument.of(record)

@@ -1,1 +1,1 @@
-"""Whose job comes next: shares, virtual time, estimates of run time, entitlement. Nothing about single jobs' ends."""
+"""Which job comes next: fair queueing by virtual time, entitlement, estimates. How a job ends is in core.jobs."""

@@ -1,8 +1,8 @@
-"""The ledger: for each pool, tenant and minute, the slot-seconds that were delivered and those that were due.
+"""The fairness ledger: delivered and entitled slot-seconds for each pool, tenant and minute.
 
-Workers add what they delivered. From time to time the leader looks at what was delivered since it last looked, at who
-has work waiting, and divides that amount as it should have been divided. A tenant's demand is what it got, plus the
-waiting work that was there at both ends of the time between: work that has only just arrived was not kept waiting.
+Workers add deliveries. Periodically the leader takes the deliveries since its last round and divides their sum by
+entitlement. A tenant's demand is its deliveries plus the work that waited at both ends of the period: work that has
+only just arrived was not kept waiting.
 """
 
 from collections import defaultdict
@@ -13,11 +13,11 @@ from fairlead.core.fairness.entitlement import entitled, jain
 from fairlead.core.fairness.tenancy import Tenant
 
 MINUTE = 60
-NOTICEABLE = 0.001  # slot-seconds; who was due less has no say in how fair it was
+NOTICEABLE = 0.001  # slot-seconds; tenants with less entitlement are left out of the fairness index
 
 
 class Delivery(NamedTuple):
-    """Slot-seconds that ran for a tenant; `reserved` on workers that serve nobody else."""
+    """Slot-seconds that ran for a tenant; `reserved` is the part on workers reserved for it."""
 
     pool: str
     tenant: str
@@ -26,7 +26,7 @@ class Delivery(NamedTuple):
 
 
 class Unsettled(NamedTuple):
-    """What was delivered in a minute, and how much of that has been looked at."""
+    """The deliveries of a minute, and the part that already has an entitlement."""
 
     minute: int
     pool: str
@@ -35,8 +35,8 @@ class Unsettled(NamedTuple):
     settled: float
 
 
-class Entry(NamedTuple):
-    """What is written: the amount looked at, which counts if `seen` still holds, what was due of it, what waits."""
+class LedgerEntry(NamedTuple):
+    """A ledger write, a compare-and-swap on `seen`: the settled deliveries, the entitlement, the waiting jobs."""
 
     minute: int
     pool: str
@@ -47,8 +47,8 @@ class Entry(NamedTuple):
     waiting: int
 
 
-class Line(NamedTuple):
-    """What a tenant was due and got in a pool, in slot-seconds, and how many jobs waited at most."""
+class LedgerRow(NamedTuple):
+    """A tenant's entitled and delivered slot-seconds in a pool, and the most jobs that waited."""
 
     pool: str
     tenant: str
@@ -60,12 +60,12 @@ class Line(NamedTuple):
 
     @property
     def ratio(self) -> float | None:
-        """Delivered over entitled, where it was entitled to something."""
+        """Delivered over entitled; None without entitlement."""
         return self.delivered / self.entitled if self.entitled > NOTICEABLE else None
 
 
-class Backlog(NamedTuple):
-    """What waits for a tenant in a pool: jobs, and the slot-seconds they will probably take."""
+class WaitingWork(NamedTuple):
+    """A tenant's waiting work in a pool: jobs, and their estimated slot-seconds."""
 
     jobs: int
     seconds: float
@@ -73,12 +73,12 @@ class Backlog(NamedTuple):
 
 def settle(
     found: Sequence[Unsettled],
-    before: Mapping[tuple[str, str], Backlog],
-    now: Mapping[tuple[str, str], Backlog],
+    before: Mapping[tuple[str, str], WaitingWork],
+    now: Mapping[tuple[str, str], WaitingWork],
     minute: int,
     tenants: Mapping[str, Tenant],
-) -> list[Entry]:
-    """The entries for what was delivered since the last look; `minute` is the present one."""
+) -> list[LedgerEntry]:
+    """Return the ledger writes for deliveries since the last round; `minute` is the present one."""
     by_period: dict[tuple[int, str], list[Unsettled]] = defaultdict(list)
     for item in found:
         by_period[item.minute, item.pool].append(item)
@@ -91,7 +91,7 @@ def settle(
 
 def _settle_pool(
     minute: int, pool: str, items: Iterable[Unsettled], waiting: Mapping[str, float], tenants: Mapping[str, Tenant]
-) -> list[Entry]:
+) -> list[LedgerEntry]:
     rows = {item.tenant: item for item in items}
     got = {name: item.delivered - item.settled for name, item in rows.items()}
     demand = {name: got.get(name, 0.0) + waiting.get(name, 0.0) for name in {*got, *waiting}}
@@ -99,22 +99,22 @@ def _settle_pool(
     entries = []
     for name, amount in due.items():
         item = rows.get(name) or Unsettled(minute, pool, name, 0.0, 0.0)
-        entries.append(Entry(minute, pool, name, item.settled, item.delivered, amount, 0))
+        entries.append(LedgerEntry(minute, pool, name, item.settled, item.delivered, amount, 0))
     return entries
 
 
 def _still_waiting(
-    pool: str, before: Mapping[tuple[str, str], Backlog], now: Mapping[tuple[str, str], Backlog]
+    pool: str, before: Mapping[tuple[str, str], WaitingWork], now: Mapping[tuple[str, str], WaitingWork]
 ) -> dict[str, float]:
     both = [key for key in now if key in before and key[0] == pool]
     return {tenant: min(before[pool, tenant].seconds, now[pool, tenant].seconds) for _, tenant in both}
 
 
-def _jobs(now: Mapping[tuple[str, str], Backlog], entry: Entry) -> int:
+def _jobs(now: Mapping[tuple[str, str], WaitingWork], entry: LedgerEntry) -> int:
     backlog = now.get((entry.pool, entry.tenant))
     return backlog.jobs if backlog else 0
 
 
-def fairness(lines: Iterable[Line]) -> float:
-    """Jain's index of delivered over entitled."""
+def fairness(lines: Iterable[LedgerRow]) -> float:
+    """Return Jain's index of delivered over entitled."""
     return jain([line.ratio for line in lines if line.ratio is not None])

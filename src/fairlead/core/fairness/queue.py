@@ -1,22 +1,19 @@
-"""Who gets the free slots: start-time fair queueing by slot-seconds, over pools, parties and the tenants of a group.
+"""FairQueue decides which job comes next: start-time fair queueing by slot-seconds over pools, parties and tenants.
 
-The next slot goes to the party with the least virtual time. A job is charged its estimated duration when it is handed
-out, so that a batch is divided as if its jobs had run already; what it really takes is charged or given back later
-(core.tally). So parties with work waiting keep about equal virtual times, and their slot-seconds stay in the ratio of
-their weights, however long their jobs are and however many there are. Slots are handed out as long as anybody has work.
+The next slot goes to the party with the least virtual time. A claimed job is charged its estimated run time at once;
+the difference to the real run time is charged or refunded later (core.fairness.usage). So parties with backlog keep
+about equal virtual times, and their slot-seconds are in the ratio of their weights, whatever the length and number of
+jobs.
 
-A party that had no work and gets some begins at the floor. It has no credit for the time in which it asked for nothing,
-and owes nothing for what others were given meanwhile.
+A party that becomes busy starts at the floor: it gets no credit for idle time and no debt for what others used.
+Minimums and caps are turned into weights among the busy parties (entitlement.effective_weights).
 
-Minimums and caps are turned into weights (core.entitlement.effective_weights) among those who have work at the moment.
+The tree has up to four levels: this worker's pools, which share its slots evenly; a pool's parties; the tenants of a
+group; and each tenant's lanes, most urgent first. All levels below the pools are shared with other workers through the
+store (`tell`, `hear`).
 
-The tree has up to four levels: the pools of this worker, among which it divides its own slots evenly; a pool's parties;
-the tenants of a party that is a group; and at each tenant its lanes, of which the most urgent goes first. What is
-below a pool is shared with other workers through the store (`tell` and `hear`), the first level is not.
-
-Choosing costs the logarithm of the number of parties, and a run of slots for one of them is given at once. Where more
-than 64 have work, each gets several short jobs in a row, up to 50 ms together, so that a claim does not have to ask
-hundreds of lanes for one job each. Such a bundle counts as one job of that length: it makes nobody's share smaller.
+Choosing takes logarithmic time. With more than 64 busy parties each gets a bundle of short jobs, up to 50 ms in all, so
+that a claim does not take one job each from hundreds of lanes. A bundle counts like one job of that length.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -26,22 +23,22 @@ from math import ceil
 from typing import NamedTuple
 
 from fairlead.core.fairness.share import AGEING, NEVER, SPREAD, Balance, Charge, PoolShare, Share
-from fairlead.core.fairness.tenancy import Entitled, Tenant, group_standing
+from fairlead.core.fairness.tenancy import Tenant, Weighting, group_weighting
 from fairlead.core.jobs.model import ActiveLane, Lane
 
-POOL = "@"  # the account of a pool; a group's is this and its name. No tenant's name begins so.
-EQUAL = Entitled(1.0)
+POOL = "@"  # the account of a pool; a group's account is "@" and its name. No tenant's name starts with it.
+EQUAL = Weighting(1.0)
 MANY = 64  # parties
-FEW = 16  # of many, about as many get something in one claim
+FEW = 16  # with MANY parties, about so many get slots in one claim
 BUNDLE = 0.05  # slot-seconds
 NO_LIMITS: Mapping[str, int] = {}
-KEPT_IDLE = 1_000  # shares without work that are kept beyond as many as have some
+KEPT_IDLE = 1_000  # idle shares kept in addition to twice the busy ones
 
 __all__ = ["AGEING", "POOL", "Balance", "Charge", "FairQueue", "Grant", "urgency"]
 
 
 class Grant(NamedTuple):
-    """So many jobs of a lane may be taken; each was charged `cost`."""
+    """Up to `most` jobs of a lane may be claimed; each was charged `cost`."""
 
     lane: Lane
     most: int
@@ -50,17 +47,17 @@ class Grant(NamedTuple):
 
 
 def urgency(lane: ActiveLane, now: float) -> float:
-    """Lower goes first: the priority, improved by waiting."""
+    """Return the rank of a lane, lowest first: its priority, improved by its wait."""
     return lane.lane.priority - (now - lane.since) / AGEING
 
 
 class FairQueue:
-    """The lanes that wait, as one worker sees them, and whose turn it is."""
+    """The lanes with ready jobs as one worker sees them, in fair order."""
 
     def __init__(self, tenant_of: Callable[[str], Tenant] = Tenant) -> None:
         self._tenant_of = tenant_of
         self._worker = ""
-        self._changed: dict[Share, None] = {}  # have something to tell, in the order in which they got it
+        self._changed: dict[Share, None] = {}  # shares with changes for the store, in order of change
         self._root = Share("", "", None, EQUAL, self._changed)
         self._accounts: dict[tuple[str, str], Share] = {}
         self._seats: dict[tuple[str, str], tuple[Tenant, Share]] = {}
@@ -68,22 +65,22 @@ class FairQueue:
         self._pools: list[Share] = []
 
     def __len__(self) -> int:
-        """How many tenants have work, in each pool."""
+        """Return the number of busy tenants, counted in each pool."""
         return len(self._busy)
 
     def differ(self, worker: str) -> None:
-        """Choose other tenants than the other workers, of those whose turn is near; see core.share."""
+        """Spread this worker's choice among tenants with nearly equal virtual time; see core.fairness.share."""
         self._worker = worker
         for share in self._accounts.values():
             if share.account != POOL:
                 share.spread = _spread(worker, share.account)
 
     def lanes(self) -> list[ActiveLane]:
-        """All lanes that wait."""
+        """Return all lanes with ready jobs."""
         return list(chain.from_iterable(share.lanes.values() for share in self._busy))
 
     def update(self, lanes: Iterable[ActiveLane]) -> None:
-        """Replace the view of what waits."""
+        """Replace all lanes with ready jobs."""
         fresh: dict[Share, dict[int, ActiveLane]] = {}
         for active in lanes:
             fresh.setdefault(self._seat(active.lane), {})[active.lane.id] = active
@@ -97,7 +94,7 @@ class FairQueue:
         self._forget_idle()
 
     def add(self, active: ActiveLane) -> None:
-        """A lane has work, or its first job became ready at another time."""
+        """Add a lane with ready jobs, or change when its first job became ready."""
         share = self._find(active.lane)
         share.lanes[active.lane.id] = active
         if not share.busy:
@@ -105,7 +102,7 @@ class FairQueue:
             self._busy.add(share)
 
     def drop(self, lane: Lane) -> None:
-        """A lane has run dry."""
+        """Remove a lane without ready jobs."""
         share = self._find(lane)
         share.lanes.pop(lane.id, None)
         if not share.lanes:
@@ -113,15 +110,15 @@ class FairQueue:
             self._busy.discard(share)
 
     def pools(self) -> list[str]:
-        """The pools that have work."""
+        """Return the pools with ready jobs."""
         return [share.pool for share in self._pools if share.busy]
 
     def allocate(
         self, free_slots: int, estimate: Callable[[str, str], float], room: Mapping[str, int] = NO_LIMITS
     ) -> list[Grant]:
-        """Hand out the free slots, and charge for them by the estimate for a (pool, type).
+        """Divide the free slots among lanes, and charge them by `estimate(pool, type)`.
 
-        `room` is how many jobs a pool may be given at most; pools that it does not name may have all.
+        `room` is the most jobs of each pool; pools that it does not name have no bound.
         """
         grants: dict[int, Grant] = {}
         most = {share: min(free_slots, room.get(share.pool, free_slots)) for share in self._pools if share.busy}
@@ -141,25 +138,25 @@ class FairQueue:
         return list(grants.values())
 
     def charge(self, grants: Iterable[Grant]) -> None:
-        """Charge for jobs that may be taken out of turn."""
+        """Charge for jobs that are claimed out of turn."""
         costs = ((grant.lane, grant.most * grant.cost) for grant in grants)
         self.correct_all((lane, cost, cost) for lane, cost in costs)
 
     def give_back(self, grant: Grant, taken: int) -> None:
-        """The lane had fewer jobs than were granted."""
+        """Refund a grant of which only `taken` jobs were claimed."""
         self.give_back_all([(grant, grant.most - taken)])
 
     def give_back_all(self, rests: Iterable[tuple[Grant, int]]) -> None:
-        """Lanes had fewer jobs than were granted: so many are left of each grant."""
+        """Refund the unclaimed jobs of each grant."""
         costs = ((grant.lane, -left * grant.cost) for grant, left in rests)
         self.correct_all((lane, cost, cost) for lane, cost in costs)
 
     def correct(self, lane: Lane, slot_seconds: float, unearned: float) -> None:
-        """Charge the lane's tenant, or give back if it is less than nothing, and change what is unearned of it."""
+        """Charge the lane's tenant (negative is a refund), and change its unearned part."""
         self.correct_all([(lane, slot_seconds, unearned)])
 
     def correct_all(self, corrections: Iterable[tuple[Lane, float, float]]) -> None:
-        """Correct many lanes; whoever is above them is corrected once by the sum."""
+        """Charge many lanes; each share above them is charged the sum once."""
         above: dict[Share, tuple[float, float]] = {}
         for lane, slot_seconds, unearned in corrections:
             share = self._find(lane)
@@ -176,17 +173,17 @@ class FairQueue:
             above[share] = (before[0] + charge, before[1] + more)
 
     def tell(self) -> list[Charge]:
-        """What the store has to be told; it counts as told from now on."""
+        """Return the charges that the store does not have yet, and mark them as sent."""
         charges = [share.tell() for share in self._changed if share is not self._root]
         self._changed.clear()
         return [charge for charge in charges if charge is not None]
 
     def hear(self, balances: Iterable[Balance]) -> None:
-        """Take over what the store says, which includes what other workers told it.
+        """Apply the store's balances, which include the charges of other workers.
 
-        An account that is not known here matters only if it is above the floor, where it would begin otherwise.
+        An account unknown here matters only above the floor, where it would start otherwise.
         """
-        for pool, account, virtual, floor in sorted(balances):  # so that pools and groups come before their tenants
+        for pool, account, virtual, floor in sorted(balances):  # pools and groups come before their tenants
             share = self._accounts.get((pool, account))
             if share is None:
                 parent, _ = self._above(pool, account)
@@ -196,12 +193,12 @@ class FairQueue:
             share.hear(virtual, floor)
 
     def _find(self, lane: Lane) -> Share:
-        """The share of the lane's tenant as of the last view."""
+        """Return the share of the lane's tenant with the settings last seen."""
         seat = self._seats.get((lane.pool, lane.tenant))
         return self._seat(lane) if seat is None else seat[1]
 
     def _seat(self, lane: Lane) -> Share:
-        """The share of the lane's tenant; a tenant whose tier or weight has changed gets a new seat."""
+        """Return the share of the lane's tenant, moved if its tier or weight has changed."""
         key = (lane.pool, lane.tenant)
         tenant = self._tenant_of(lane.tenant)
         seat = self._seats.get(key)
@@ -210,7 +207,7 @@ class FairQueue:
         share = self._account(lane.pool, account_of(tenant))
         if seat is not None:
             self._reseat(seat[1], share)
-        share.standing, share.weighed = tenant.standing, None
+        share.weighting, share.weighed = tenant.weighting, None
         self._seats[key] = (tenant, share)
         if share.lanes:
             share.enter()
@@ -227,17 +224,17 @@ class FairQueue:
     def _account(self, pool: str, account: str) -> Share:
         share = self._accounts.get((pool, account))
         if share is None:
-            parent, standing = self._above(pool, account)
+            parent, weighting = self._above(pool, account)
             kind = PoolShare if account == POOL else Share
-            share = self._accounts[pool, account] = kind(pool, account, parent, standing, self._changed)
+            share = self._accounts[pool, account] = kind(pool, account, parent, weighting, self._changed)
             if account == POOL:
                 self._pools.append(share)
             elif self._worker:
                 share.spread = _spread(self._worker, account)
         return share
 
-    def _above(self, pool: str, account: str) -> tuple[Share, Entitled]:
-        """Where an account belongs, by its name."""
+    def _above(self, pool: str, account: str) -> tuple[Share, Weighting]:
+        """Return the parent of an account, by its name, and its weighting."""
         if account == POOL:
             return self._root, EQUAL
         if not account.startswith(POOL):
@@ -245,10 +242,10 @@ class FairQueue:
         group, _, member = account[len(POOL) :].partition(" ")
         if member:
             return self._account(pool, POOL + group), EQUAL
-        return self._account(pool, POOL), group_standing(group)
+        return self._account(pool, POOL), group_weighting(group)
 
     def _forget_idle(self) -> None:
-        """Tenants that have no work, and owe nothing, are as good as unknown."""
+        """Drop tenants without work and debt if there are many."""
         if len(self._seats) <= KEPT_IDLE + 2 * len(self._busy):
             return
         for key, (_, share) in list(self._seats.items()):
@@ -258,7 +255,7 @@ class FairQueue:
 
 
 def _next_pool(left: Iterable[Share], charged: Mapping[Share, float]) -> tuple[Share, float]:
-    """The pool whose turn it is, and how many slot-seconds it is behind the next one."""
+    """Return the pool that comes next, and how many slot-seconds it is behind the one after it."""
     first, *others = left
     if not others:
         return first, NEVER
@@ -274,7 +271,7 @@ def _allocate(
     estimate: Callable[[str, str], float],
     grants: dict[int, Grant],
 ) -> tuple[int, float]:
-    """Give slots to the tenants of a pool while it is ahead of the others; returns how many, and what they cost."""
+    """Give slots to a pool's tenants while it is the next pool; returns how many, and their cost."""
     given, charged = 0, 0.0
     while given < most and (charged < ahead or not given):
         path = _path(pool)
@@ -292,7 +289,7 @@ def _allocate(
 
 
 def _path(pool: Share) -> list[Share]:
-    """From below the pool to the tenant whose turn it is."""
+    """Return the shares from below the pool to the tenant that comes next."""
     path: list[Share] = []
     share = pool.first()
     while share is not None:
@@ -302,7 +299,7 @@ def _path(pool: Share) -> list[Share]:
 
 
 def _run_length(path: list[Share], cost: float, most: int, ahead: float, bundle: int) -> int:
-    """How many jobs in a row the tenant at the end of the path gets."""
+    """Return how many jobs in a row the tenant at the end of the path gets."""
     above = path[-1].parent
     if above is not None and above.below > MANY:
         return max(1, min(most, bundle, int(BUNDLE / cost)))
@@ -313,11 +310,11 @@ def _run_length(path: list[Share], cost: float, most: int, ahead: float, bundle:
 
 
 def _spread(worker: str, account: str) -> float:
-    """Even over all workers, and the same for a worker and an account whenever it is asked."""
+    """Return a hash of worker and account between 0 and SPREAD."""
     digest = blake2b(f"{worker} {account}".encode(), digest_size=4).digest()
     return SPREAD * int.from_bytes(digest) / 2**32
 
 
 def account_of(tenant: Tenant) -> str:
-    """The name of a tenant's account: its own, or within its group's."""
+    """Return the name of a tenant's account: its own, or one within its group."""
     return tenant.name if tenant.group is None else f"{POOL}{tenant.group} {tenant.name}"

@@ -1,6 +1,6 @@
-"""How long jobs of a type run, counted in buckets: eight to each doubling, so that a percentile is exact to 12 %.
+"""Histogram buckets for durations: eight for each doubling, so that percentiles are exact to 12 %.
 
-Buckets begin at whole sixteenths of powers of two, so 1 second and 60 seconds are both borders of buckets.
+Buckets begin at multiples of a sixteenth of a power of two, so 1 second and 60 seconds are both bucket boundaries.
 """
 
 from collections.abc import Mapping, Sequence
@@ -16,7 +16,7 @@ Item = TypeVar("Item")
 
 
 class RunCount(NamedTuple):
-    """So many runs of a type fell into a bucket, and took so many seconds together."""
+    """The number of a type's runs in a bucket, and their seconds in all."""
 
     type: str
     bucket: int
@@ -25,7 +25,7 @@ class RunCount(NamedTuple):
 
 
 class Bar(NamedTuple):
-    """A bar of a histogram: so many runs took from `begin` to less than `end` seconds."""
+    """A bar of a histogram: the runs that took from `begin` to less than `end` seconds."""
 
     begin: float
     end: float
@@ -33,13 +33,13 @@ class Bar(NamedTuple):
 
 
 def bucket_of(seconds: float) -> int:
-    """The bucket of a duration."""
+    """Return the bucket of a duration."""
     part, power = frexp(min(max(seconds, SHORTEST), LONGEST))
     return power * PARTS + int(part * 2 * PARTS) - PARTS
 
 
 def thinned(items: Sequence[Item], most: int, rng: Random) -> list[tuple[Item, int]]:
-    """At most so many of the items, and for how many each stands: any one of those, since items may come in turns."""
+    """Return a random sample of at most `most` items, each with the number of items it stands for."""
     if len(items) <= most:
         return [(item, 1) for item in items]
     each = -(-len(items) // most)
@@ -48,13 +48,13 @@ def thinned(items: Sequence[Item], most: int, rng: Random) -> list[tuple[Item, i
 
 
 def begin_of(bucket: int) -> float:
-    """The shortest duration of a bucket."""
+    """Return the shortest duration of a bucket."""
     power, part = divmod(bucket, PARTS)
     return ldexp((part + PARTS) / (2 * PARTS), power)
 
 
 def percentile(counts: Mapping[int, int], part: float) -> float:
-    """The duration that this part of the runs did not exceed: the end of the bucket that it falls into."""
+    """Return the upper end of the bucket with this percentile; `part` is from 0 to 1."""
     left = part * sum(counts.values())
     for bucket in sorted(counts):
         left -= counts[bucket]
@@ -64,7 +64,7 @@ def percentile(counts: Mapping[int, int], part: float) -> float:
 
 
 def histogram(counts: Mapping[int, int], bars: int = 2) -> list[Bar]:
-    """Bars, so many to each doubling (1, 2, 4 or 8), from the shortest to the longest without gaps; at most 80 of 2."""
+    """Return the bars from shortest to longest without gaps, `bars` (1, 2, 4 or 8) for each doubling."""
     width = PARTS // bars
     runs: dict[int, int] = {}
     for bucket, count in counts.items():
@@ -74,5 +74,5 @@ def histogram(counts: Mapping[int, int], bars: int = 2) -> list[Bar]:
 
 
 def longer_than(counts: Mapping[int, int], seconds: float) -> int:
-    """How many runs took that long or longer, as far as buckets tell."""
+    """Return how many runs took that long or longer, to the precision of buckets."""
     return sum(count for bucket, count in counts.items() if begin_of(bucket) >= seconds)

@@ -1,24 +1,18 @@
-"""A share: the account of whoever competes for slots, and the heap of those who compete below it.
+"""Share: the account of a pool, party or tenant in fair queueing, with a heap of the shares below it.
 
-A share's *virtual time* is the slot-seconds it was charged, divided by its weight. Jobs are charged in advance, by an
-estimate; `unearned` is the part of that which has not run yet in this worker.
+*Virtual time* is the slot-seconds charged, divided by the weight. Jobs are charged in advance by an estimate;
+`unearned` is the part that has not run yet in this worker.
 
-A share's *floor* is where those begin that get work: the least virtual time of the busy ones below, less what is
-unearned of it, so that an estimate that turns out too long is held against nobody. It never falls. When nobody was
-busy, it rises to the highest that anybody had reached: what was used while nobody else wanted it is not held against
-anybody either.
+The *floor* is the virtual time at which a share below starts when it becomes busy: the least virtual time of the busy
+shares below, without its unearned part, so that a too long estimate harms nobody. It never falls. After a time without
+busy shares it is the highest virtual time reached, so that use without competition is not held against anybody.
 
-`virtual` is what the store said last, raised to `begin` if the share became busy since, plus `pending`, which the store
-has not been told. Other workers charge the same account; adding what is pending to what the store says makes the
-result independent of the order.
+`virtual` is the store's value, raised to `begin` if the share became busy since, plus `pending`, the charges not sent
+yet. Other workers charge the same account; adding makes the result independent of the order.
 
-A share that is charged keeps its place in the heap until it comes to the front: only there it matters that it belongs
-further back. So an entry's place is never behind its share's.
-
-A share's *place* is its virtual time and a part of its last charge, a little for some and a quarter for others; which,
-differs from worker to worker. Between two exchanges workers know the same, and all would choose the same tenant, which
-had several long jobs at once then and waited the longer for the next. So they choose different ones of those whose
-turn is near. Who just became busy was charged nothing yet, and is not put back.
+The heap is lazy: a charged share keeps its entry until that comes to the front. An entry's key is the virtual time plus
+up to a quarter of the last charge, by a hash of worker and account (`spread`). Otherwise all workers would choose the
+same tenant between two exchanges. A share that has just become busy was not charged and is not put back.
 """
 
 from heapq import heapify, heappop, heappush, heapreplace
@@ -27,21 +21,21 @@ from math import ceil
 from typing import NamedTuple
 
 from fairlead.core.fairness.entitlement import depend_on_numbers, effective_weights
-from fairlead.core.fairness.tenancy import Entitled
+from fairlead.core.fairness.tenancy import Weighting
 from fairlead.core.jobs.model import ActiveLane
 
-AGEING = 60.0  # a job that waits so many seconds longer overtakes one of the next higher priority
+AGEING = 60.0  # seconds; a job that waits so much longer overtakes one of the next higher priority
 NEVER = float("inf")
-SLACK = 1_000  # entries out of date that a heap may hold beyond twice its busy ones
-SPREAD = 0.25  # of its last charge, a share is put back at most
-TRIFLE = 1e-6  # slot-seconds; a share that is given back less than this keeps its place
+SLACK = 1_000  # stale entries that a heap may hold in addition to twice its busy shares
+SPREAD = 0.25  # the largest part of its last charge by which a share is put back
+TRIFLE = 1e-6  # slot-seconds; a share with a smaller refund keeps its heap entry
 
 Entry = tuple[float, float, int, "Share"]
 _numbers = count()
 
 
 class Charge(NamedTuple):
-    """What the store is told of an account: raise its virtual time to `begin`, then by `virtual`; raise its floor."""
+    """A charge to store: raise the account's virtual time to `begin`, then by `virtual`; raise its floor."""
 
     pool: str
     account: str
@@ -51,7 +45,7 @@ class Charge(NamedTuple):
 
 
 class Balance(NamedTuple):
-    """What the store says of an account."""
+    """The stored virtual time and floor of an account."""
 
     pool: str
     account: str
@@ -60,12 +54,12 @@ class Balance(NamedTuple):
 
 
 def rank(active: ActiveLane) -> float:
-    """The order of urgency, lowest first: the priority, improved by waiting."""
+    """Return the rank of a lane, lowest first: its priority, improved by its wait."""
     return active.lane.priority * AGEING + active.since
 
 
 class Share:
-    """A pool, a party of it, or a tenant of a group. Tenants have lanes, the others have shares below them."""
+    """The account of a pool, a party or a tenant of a group. Tenants have lanes, the others have shares below."""
 
     __slots__ = (
         "account",
@@ -86,41 +80,41 @@ class Share:
         "pool",
         "put_back",
         "spread",
-        "standing",
         "told_floor",
         "unearned",
         "virtual",
         "weighed",
         "weight",
+        "weighting",
         "weights",
     )
 
     def __init__(
-        self, pool: str, account: str, parent: "Share | None", standing: Entitled, changed: "dict[Share, None]"
+        self, pool: str, account: str, parent: "Share | None", weighting: Weighting, changed: "dict[Share, None]"
     ) -> None:
         self.pool = pool
         self.account = account
         self.parent = parent
-        self.standing = standing
-        self.changed = changed  # the shares that have something to tell
+        self.weighting = weighting
+        self.changed = changed  # the shares with changes for the store
         self.virtual = self.begin = self.pending = self.unearned = 0.0
         self.floor = self.told_floor = self.peak = 0.0
-        self.spread = 0.0  # the part of its last charge that it is put back by, in this worker
+        self.spread = 0.0  # the part of its last charge by which it is put back in this worker
         self.put_back = 0.0  # virtual time
         self.busy = False
-        self.number = 0  # of its entry in the heap above that counts
+        self.number = 0  # of its valid entry in the parent's heap
         self.placed = 0.0  # the virtual time in that entry
         self.lanes: dict[int, ActiveLane] = {}
         self.heap: list[Entry] = []
-        self.counts: dict[Entitled, int] = {}  # of the busy ones below
-        self.below = 0  # how many they are
-        self.weights: dict[Entitled, float] = {}  # theirs; empty: to be found again
-        self.fixed = False  # they stay as they are, however many of each standing there are
-        self.weight = standing.weight
-        self.weighed: dict[Entitled, float] | None = None  # the weights above that `weight` was taken from
+        self.counts: dict[Weighting, int] = {}  # of the busy shares below, by weighting
+        self.below = 0  # the number of busy shares below
+        self.weights: dict[Weighting, float] = {}  # of the busy shares below; empty: to be computed
+        self.fixed = False  # the weights do not depend on how many parties of each weighting are busy
+        self.weight = weighting.weight
+        self.weighed: dict[Weighting, float] | None = None  # the parent's weights that `weight` was taken from
 
     def enter(self) -> None:
-        """It has work: it competes, and begins no lower than the floor."""
+        """Become busy, with a virtual time not below the floor."""
         if self.busy or self.parent is None:
             return
         floor = self.parent.settle_floor()
@@ -129,40 +123,40 @@ class Share:
             self.changed[self] = None
             self.virtual = floor + self.pending if self.pending > 0 else floor
         self.busy = True
-        self.parent.count(self.standing, 1)
+        self.parent.count(self.weighting, 1)
         self.push()
         self.parent.enter()
 
     def leave(self) -> None:
-        """It has no work any more."""
+        """Become idle."""
         if not self.busy or self.parent is None:
             return
         self.busy = False
         self._mark_peak()
-        self.parent.count(self.standing, -1)
+        self.parent.count(self.weighting, -1)
         if self.parent.below == 0:
             self.parent.leave()
 
-    def count(self, standing: Entitled, change: int) -> None:
-        """One more or one fewer below competes with this standing."""
-        before = self.counts.get(standing, 0)
+    def count(self, weighting: Weighting, change: int) -> None:
+        """Count one more or one fewer busy share below with this weighting."""
+        before = self.counts.get(weighting, 0)
         number = before + change
         self.below += change
         if number:
-            self.counts[standing] = number
+            self.counts[weighting] = number
         else:
-            del self.counts[standing]
+            del self.counts[weighting]
         if not (self.fixed and before and number):
             self.weights = {}
 
     def settle_floor(self) -> float:
-        """The floor as of now."""
+        """Update and return the floor."""
         if self.first() is None:
             self._raise_floor(self.peak)
         return self.floor
 
     def push(self) -> None:
-        """Take a place among the others."""
+        """Push an entry into the parent's heap, and remove stale entries if there are many."""
         assert self.parent is not None
         heap = self.parent.heap
         heappush(heap, self._entry())
@@ -171,14 +165,14 @@ class Share:
             heapify(self.parent.heap)
 
     def advance(self, slot_seconds: float) -> None:
-        """Charge the first of the heap in advance; it finds its new place."""
+        """Charge the first share of the heap in advance and move its entry."""
         assert self.parent is not None
         self.put_back = self.spread * self._charge(slot_seconds)
         self.unearned += slot_seconds
         heapreplace(self.parent.heap, self._entry())
 
     def correct(self, slot_seconds: float, unearned: float) -> None:
-        """Charge, or give back if it is less than nothing, and change what is unearned."""
+        """Charge (negative is a refund), and change the unearned part."""
         self._charge(slot_seconds)
         self.unearned = max(0.0, self.unearned + unearned)
         if self.busy:
@@ -187,14 +181,14 @@ class Share:
             self._mark_peak()
 
     def hear(self, virtual: float, floor: float) -> None:
-        """The store says that the account stands so."""
+        """Apply the stored balance of the account."""
         self.floor = max(self.floor, floor)
         self.virtual = max(virtual, self.begin) + self.pending
         if self.busy:
             self._replace()
 
     def tell(self) -> Charge | None:
-        """What the store has to be told; it counts as told from now on."""
+        """Return the charge that the store does not have yet, and mark it as sent; None if there is none."""
         if not self.pending and not self.begin and self.floor <= self.told_floor:
             return None
         charge = Charge(self.pool, self.account, self.begin, self.pending, self.floor)
@@ -203,7 +197,7 @@ class Share:
         return charge
 
     def first(self) -> "Share | None":
-        """The busy one below whose turn it is; the floor follows it."""
+        """Return the busy share below that comes next, and raise the floor to it."""
         heap = self.heap
         while heap:
             _, _, number, share = heap[0]
@@ -218,14 +212,14 @@ class Share:
         return None
 
     def bound(self) -> float:
-        """The place up to which the first certainly stays first."""
+        """Return the heap key up to which the first share certainly stays first."""
         heap = self.heap
         if len(heap) < 2:
             return NEVER
         return heap[1][0] if len(heap) == 2 else min(heap[1][0], heap[2][0])
 
     def run_length(self, cost: float, most: int) -> int:
-        """How many jobs of that cost it gets, as the first, before another one is first."""
+        """Return how many jobs of this cost the first share gets before another share is first."""
         assert self.parent is not None
         self._weigh()
         ahead = (self.parent.bound() - self.virtual - self.put_back) * self.weight / cost
@@ -233,7 +227,7 @@ class Share:
 
     @property
     def earned(self) -> float:
-        """Its virtual time without what was charged for time that has not run yet."""
+        """The virtual time without the unearned part."""
         if not self.unearned:
             return self.virtual
         self._weigh()
@@ -241,19 +235,19 @@ class Share:
 
     @property
     def is_idle(self) -> bool:
-        """Whether it is as good as unknown: it has no work, nothing to tell, and owes nothing."""
+        """Whether the share can be dropped: no work, nothing to send, and not above the floor."""
         if self.busy or self.pending or self.begin or self.unearned:
             return False
         return self.parent is not None and self.virtual <= self.parent.floor
 
     def most_urgent(self) -> ActiveLane:
-        """The lane that goes next."""
+        """Return the lane that comes next."""
         if len(self.lanes) == 1:
             return next(iter(self.lanes.values()))
         return min(self.lanes.values(), key=rank)
 
     def _weigh(self) -> None:
-        """Find the weight that gives it its minimum and its cap among those who are busy."""
+        """Compute the weight that gives the share its minimum and cap among the busy shares."""
         assert self.parent is not None
         if self.weighed is self.parent.weights:
             return
@@ -261,10 +255,10 @@ class Share:
             self.parent.weights = effective_weights(self.parent.counts)
             self.parent.fixed = not depend_on_numbers(self.parent.counts)
         self.weighed = self.parent.weights
-        self.weight = self.weighed.get(self.standing, self.standing.weight)
+        self.weight = self.weighed.get(self.weighting, self.weighting.weight)
 
     def _charge(self, slot_seconds: float) -> float:
-        """Add to its virtual time; returns how much."""
+        """Add a charge to the virtual time; returns how much."""
         if self.parent is None or self.weighed is not self.parent.weights:
             self._weigh()
         virtual = slot_seconds / self.weight
@@ -274,7 +268,7 @@ class Share:
         return virtual
 
     def _replace(self) -> None:
-        """Find its new place, if it has moved towards the front."""
+        """Push a new entry if the share has moved towards the front."""
         if (self.placed - self.virtual) * self.weight > TRIFLE:
             self.push()
 
@@ -300,16 +294,16 @@ class Share:
 
 
 class PoolShare(Share):
-    """A pool among the pools of this worker: its own virtual time concerns nobody else, the floor below it does."""
+    """A pool of this worker: its virtual time is local, the floor below it is shared."""
 
     __slots__ = ()
 
     def hear(self, virtual: float, floor: float) -> None:
-        """Only the floor is shared."""
+        """Apply only the floor."""
         self.floor = max(self.floor, floor)
 
     def tell(self) -> Charge | None:
-        """Only the floor is shared."""
+        """Return a charge with only the floor."""
         if self.floor <= self.told_floor:
             return None
         self.told_floor = self.floor

@@ -1,7 +1,7 @@
-"""A tenant's right to the slots of a pool: its tier, its weight, and what it is guaranteed.
+"""Tenants, tiers and weightings: a tenant's weight, guaranteed minimum and cap in a pool.
 
-A *party* is whoever competes for a pool: a tenant, or a whole tier whose tenants compete as one. The free tier is such
-a party: its tenants share one weight and one cap between them, equally unless they have weights of their own.
+A *party* competes for the slots of a pool: a tenant, or a whole tier whose tenants compete as one. The free tier is one
+party: its tenants share one weight and one cap, equally unless they have weights of their own.
 """
 
 from collections.abc import Mapping
@@ -12,24 +12,24 @@ from fairlead.core.protection.controls import Control, Controls
 from fairlead.core.stored import readable
 from fairlead.errors import ConfigError
 
-TENANT = "tenant"  # the kind of control that tenants are
-ANYONE = "*"  # the name under which the tier of tenants that nobody has set up is kept
+TENANT = "tenant"  # the kind of the controls with tenants' settings
+ANYONE = "*"  # the name of the control with the tier of all other tenants
 
 LEAST_WEIGHT = 0.001
 MOST_WEIGHT = 1_000_000.0
 MOST_KNOWN = 100_000
-MOST_GUARANTEED = 0.9  # of a pool; minimums that add up to more shrink alike, so that nobody is left with nothing
+MOST_GUARANTEED = 0.9  # of a pool; larger sums of minimums are scaled down, so that some is left for everyone
 
 
 @dataclass(frozen=True, slots=True)
 class Tier:
-    """What the tenants of a tier have unless they have a weight of their own."""
+    """A tier: the weight, minimum and cap of tenants without their own."""
 
     name: str
     weight: float
-    minimum: float = 0.0  # the part of a pool that each is guaranteed
-    most: float = 1.0  # the part of a pool that it may have while others wait
-    together: bool = False  # its tenants are one party
+    minimum: float = 0.0  # the guaranteed part of a pool, for each tenant
+    most: float = 1.0  # the largest part of a pool while others wait
+    together: bool = False  # its tenants compete as one party
 
 
 TIERS = {
@@ -44,8 +44,8 @@ TIERS = {
 DEFAULT_TIER = "standard"
 
 
-class Entitled(NamedTuple):
-    """How a party competes: by weight, with a part of the pool it is guaranteed and a part it may not exceed."""
+class Weighting(NamedTuple):
+    """How a party competes: its weight, its guaranteed part of the pool, and its largest part."""
 
     weight: float
     minimum: float = 0.0
@@ -54,7 +54,7 @@ class Entitled(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Tenant:
-    """A tenant as operators have set it up; without a weight or minimum of its own it has its tier's."""
+    """A tenant's settings; without its own weight or minimum it has its tier's."""
 
     name: str
     tier: str = DEFAULT_TIER
@@ -71,45 +71,45 @@ class Tenant:
 
     @property
     def group(self) -> str | None:
-        """The tier, if its tenants are one party."""
+        """The tier, if its tenants compete as one party."""
         return self.tier if TIERS[self.tier].together else None
 
     @property
-    def standing(self) -> Entitled:
-        """How it competes: with everybody, or with the others of its group."""
+    def weighting(self) -> Weighting:
+        """The tenant's weighting among all parties, or among the tenants of its group."""
         tier = TIERS[self.tier]
         weight = tier.weight if self.weight is None else self.weight
         if tier.together:
-            return Entitled(weight)
-        return Entitled(weight, tier.minimum if self.minimum is None else self.minimum, tier.most)
+            return Weighting(weight)
+        return Weighting(weight, tier.minimum if self.minimum is None else self.minimum, tier.most)
 
     @classmethod
     def from_value(cls, name: str, value: Mapping[str, Any]) -> "Tenant":
-        """The tenant as it is kept in the store."""
+        """Return the tenant from a control's value."""
         given = value.get("tier", DEFAULT_TIER), value.get("weight"), value.get("minimum")
         return readable(lambda: cls(name, *given), cls(name))
 
     def to_value(self) -> dict[str, Any]:
-        """What is kept in the store."""
+        """Return the control's value."""
         own = {"weight": self.weight, "minimum": self.minimum}
         return {"tier": self.tier, **{key: value for key, value in own.items() if value is not None}}
 
 
-def group_standing(group: str) -> Entitled:
-    """How a tier whose tenants are one party competes with the others."""
+def group_weighting(group: str) -> Weighting:
+    """Return the weighting of a tier whose tenants compete as one party."""
     tier = TIERS[group]
-    return Entitled(tier.weight, tier.minimum, tier.most)
+    return Weighting(tier.weight, tier.minimum, tier.most)
 
 
 class Tenants:
-    """The tenants as the controls have them; one that nobody has set up has the tier of anyone."""
+    """The tenants with the settings from the controls; others have the tier of ANYONE."""
 
     def __init__(self, controls: Controls) -> None:
         self._controls = controls
         self._known: dict[str, tuple[Control | None, Tenant]] = {}
 
     def get(self, name: str) -> Tenant:
-        """The tenant; the same object as long as nothing about it has changed."""
+        """Return the tenant; the same object as long as its settings are unchanged."""
         controls = self._controls.of(TENANT)
         control = controls.get(name) or controls.get(ANYONE)
         known = self._known.get(name)

@@ -1,11 +1,11 @@
-"""What a worker has used: jobs handed out, running and ended, turned into slot-seconds.
+"""Slot usage of one worker: the slot-seconds of claimed, running and ended jobs by lane.
 
-The end of a job only appends to a list; the rest is done for all of them from time to time. Where many end at once, as
-quick ones do, it is done at once: later they would have to be fetched from memory again.
+The end of a job appends to a list, which is added up periodically. A large batch of ends is added up at once, while it
+is in the processor's cache.
 
-The rule for what a tenant should have been charged: for each job that has ended, the time it ran; for each that has
-not, its estimate, or the time it has run if that is longer. `settle` finds the difference to what it was charged, so
-an error in an estimate lasts as long as the job, and a job that outlives its estimate is charged as it goes on.
+A tenant is to be charged the run time of each ended job, and for each claimed job its estimate, or its run time so far
+if that is longer. `settle` returns the difference to what was charged. So an error in an estimate lasts as long as the
+job, and a job that runs longer than its estimate is charged as it goes on.
 """
 
 from collections.abc import Iterable, Sequence
@@ -17,35 +17,35 @@ from fairlead.core.fairness.run_times import SHORTEST, RunCount, bucket_of, thin
 from fairlead.core.insight.wait_times import Waits
 from fairlead.core.jobs.model import Lane
 
-SAMPLE = 250  # runs of which the buckets are counted, each for as many others, where more have ended
-AT_ONCE = 25  # runs that are many for one call
+SAMPLE = 250  # ended runs that are sorted into buckets; each stands for as many others
+AT_ONCE = 25  # ended runs; larger batches are added up at once
 BRIEF = bucket_of(SHORTEST)
 
 
 class Usage(NamedTuple):
-    """What became of a lane's jobs since the last time, in slot-seconds."""
+    """The usage of a lane since the last settlement, in slot-seconds."""
 
     lane: Lane
-    charge: float  # to be charged now; less than nothing is given back
-    unearned: float  # the change of what was charged for time that has not run yet
+    charge: float  # to charge now; negative is a refund
+    unearned: float  # the change of the charge for time that has not run yet
     delivered: float  # what ran
 
 
 class LaneTally:
-    """The account of one lane's jobs in this worker."""
+    """The usage of one lane in this worker."""
 
     __slots__ = ("charged", "count", "earned", "lane", "seconds", "unearned")
 
     def __init__(self, lane: Lane) -> None:
         self.lane = lane
-        self.charged = 0.0  # for the jobs that have not ended
-        self.earned = 0.0  # the part of it that had run at the last settlement
+        self.charged = 0.0  # for jobs that have not ended
+        self.earned = 0.0  # the part of `charged` that had run at the last settlement
         self.unearned = 0.0
         self.count = 0  # jobs that have ended since the last settlement
         self.seconds = 0.0  # how long they ran
 
     def settle(self, due: float, earned: float) -> Usage:
-        """Compare with what is due for the jobs that have not ended, and with what of it has run."""
+        """Return the usage, given what is due for jobs that have not ended and what of it has run."""
         unearned = due - earned
         usage = Usage(
             self.lane,
@@ -59,19 +59,19 @@ class LaneTally:
 
 
 class SlotUsage:
-    """The accounts of all lanes that this worker has jobs of."""
+    """The usage of all lanes with jobs in this worker."""
 
     def __init__(self, estimates: Estimates | None = None) -> None:
         self.estimates = Estimates() if estimates is None else estimates
         self._lanes: dict[int, LaneTally] = {}
-        self.guessed: set[str] = set()  # types of which jobs were charged, and none has been seen to end
-        self._over: list[tuple[Lane, float]] = []  # the lane of each job that has ended, and how long it ran
+        self.guessed: set[str] = set()  # types with charged jobs of which none has ended
+        self._over: list[tuple[Lane, float]] = []  # (lane, run time) of each ended job
         self._runs: dict[tuple[str, int], tuple[int, float]] = {}
         self._random = Random()
         self.waits = Waits()
 
     def started(self, lane: Lane, count: int, cost: float) -> None:
-        """So many jobs were handed out, each charged the cost."""
+        """Record `count` claimed jobs, each charged `cost`."""
         tally = self._of(lane)
         tally.charged += count * cost
         tally.unearned += count * cost
@@ -79,7 +79,7 @@ class SlotUsage:
             self.guessed.add(lane.type)
 
     def ended(self, runs: Sequence[tuple[Lane, float]]) -> None:
-        """Jobs of these lanes have run so long."""
+        """Record ended jobs as (lane, run time)."""
         if len(runs) < AT_ONCE:
             self._over += runs
         else:
@@ -87,11 +87,11 @@ class SlotUsage:
 
     @property
     def knows_more(self) -> bool:
-        """Whether jobs have ended of a type that was guessed at, since the last settlement."""
+        """Whether a type without run times has had its first end since the last settlement."""
         return bool(self.guessed) and (bool(self._over) or any(tally.count for tally in self._lanes.values()))
 
     def settle(self, running: Iterable[tuple[Lane, float]]) -> list[Usage]:
-        """What to charge, given the jobs in this worker's hands and for how long each has run."""
+        """Return what to charge, given the claimed jobs and for how long each has run."""
         over, self._over = self._over, []
         self._sort(over)
         self.waits.sort()
@@ -107,13 +107,13 @@ class SlotUsage:
         return usages
 
     def take_runs(self) -> list[RunCount]:
-        """How long jobs ran, since the last time."""
+        """Return the run times since the last call."""
         runs, self._runs = self._runs, {}
         return [RunCount(job_type, bucket, count, seconds) for (job_type, bucket), (count, seconds) in runs.items()]
 
     def _sort(self, ended: Sequence[tuple[Lane, float]]) -> None:
-        """Add up what ran by lane, and count the buckets."""
-        known: dict[int, list[Any]] = {}  # by the object: the jobs of many lanes come in turns
+        """Add up run times by lane, and count them in buckets."""
+        known: dict[int, list[Any]] = {}  # by object id, since jobs of many lanes alternate
         last, sums = None, list[Any]()
         for lane, ran in ended:
             if lane is not last:
@@ -127,7 +127,7 @@ class SlotUsage:
         self._sort_lengths(known.values(), [run for run in ended if run[1] > SHORTEST])
 
     def _sort_lengths(self, lanes: Iterable[list[Any]], longer: Sequence[tuple[Lane, float]]) -> None:
-        """Count the buckets of runs. All but the longer ones are in the first; what is left of the sums is theirs."""
+        """Count run times in buckets: `longer` runs are sampled, all others are in the first bucket."""
         brief: dict[str, tuple[int, float]] = {}
         for lane, count, seconds in lanes:
             before = brief.get(lane.type, (0, 0.0))

@@ -1,1 +1,1 @@
-"""What people ask about jobs and the system: why a job waits, its timeline, alerts, the audit's hash chain."""
+"""Answers for people: why a job waits, its timeline, wait times, alerts, the audit. Nothing here changes a job."""

@@ -1,31 +1,31 @@
-"""Which alerts stand: what is told once when it begins and once when it ends, however often somebody looks."""
+"""Alert state: raises an alert once when it begins and clears it once when it ends."""
 
 from collections.abc import Iterable
 from typing import NamedTuple
 
 from fairlead.core.insight.diagnosis import Alert
 
-LOOKS = 2  # in a row that an alert must be there to be raised, or must not be there to be cleared
+LOOKS = 2  # checks in a row with an alert to raise it, or without it to clear it
 
 Key = tuple[str, str]
 
 
 class AlertChanges(NamedTuple):
-    """What began and what ended with a look."""
+    """The alerts raised and cleared by a check."""
 
     raised: list[Alert]
     cleared: list[Alert]
 
 
 class AlertState:
-    """Follows looks; a single one proves nothing, so that what comes and goes is not told."""
+    """Compares successive checks; an alert that is seen in a single one is not raised."""
 
     def __init__(self) -> None:
         self._raised: dict[Key, Alert] = {}
-        self._looks: dict[Key, int] = {}  # in a row that differ from what was told
+        self._looks: dict[Key, int] = {}  # checks in a row that differ from the raised alerts
 
     def see(self, alerts: Iterable[Alert]) -> AlertChanges:
-        """What a look changes."""
+        """Return the alerts that a check raises and clears."""
         seen = {(alert.code, alert.about): alert for alert in alerts}
         differing = seen.keys() ^ self._raised.keys()
         self._looks = {key: self._looks.get(key, 0) + 1 for key in differing}

@@ -1,9 +1,9 @@
-"""The audit: what operators did, each entry bound to the one before it by a hash.
+"""The audit log of operators' actions, as a hash chain.
 
-The hash of an entry is taken over its own fields and the hash of its predecessor. Whoever changes, removes or inserts
-a row afterwards would have to write every later one again, and the head, which keeps the number and the hash of the
-last entry. It shows tampering with rows; it cannot show that someone replaced the whole table and its head, so keep
-the head's hash elsewhere now and then.
+The hash of an entry covers its fields and the hash of the entry before it. To change, remove or insert a row, one would
+have to rewrite every later row and the head, which has the number and the hash of the last entry. The chain reveals
+changed rows. It cannot reveal a replacement of the whole table with its head, so store the head's hash elsewhere from
+time to time.
 """
 
 import json
@@ -17,7 +17,7 @@ FIRST = ""
 
 @dataclass(frozen=True, slots=True)
 class AuditNote:
-    """Who does what, to be written in the transaction that does it; the store adds how many jobs and which."""
+    """An action to record in the transaction that does it; the store adds the number and ids of jobs."""
 
     actor: str
     action: str
@@ -25,12 +25,12 @@ class AuditNote:
     details: Mapping[str, Any] = field(default_factory=dict)
 
     def about(self, **more: Any) -> "AuditNote":
-        """The note with more details."""
+        """Return the note with more details."""
         return AuditNote(self.actor, self.action, self.target, {**self.details, **more})
 
 
 class AuditHead(NamedTuple):
-    """Where the chain ends: the number and the hash of its last entry."""
+    """The head of the chain: number and hash of the last entry."""
 
     last: int
     hash: str
@@ -38,7 +38,7 @@ class AuditHead(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class AuditEntry:
-    """One entry as it is kept; `details` is JSON text, as it was hashed."""
+    """A stored entry; `details` is the JSON text that was hashed."""
 
     id: int
     at: float
@@ -51,21 +51,21 @@ class AuditEntry:
 
 
 class Flaw(NamedTuple):
-    """A place where the chain does not hold."""
+    """A place where the chain is broken."""
 
     entry: int
     message: str
 
 
 def next_entry(note: AuditNote, head: AuditHead, at: float) -> AuditEntry:
-    """The entry that follows the head."""
+    """Return the entry that follows the head."""
     details = json.dumps(note.details, sort_keys=True, separators=(",", ":"))
     entry = AuditEntry(head.last + 1, at, note.actor, note.action, note.target, details, head.hash, "")
     return replace(entry, hash=hash_of(entry))
 
 
 def hash_of(entry: AuditEntry) -> str:
-    """The hash that an entry with these fields must have; instants count in microseconds, as databases keep them."""
+    """Return the hash of an entry's fields; instants are in microseconds, as databases store them."""
     fields = [
         entry.id, round(entry.at * 1_000_000), entry.actor, entry.action, entry.target, entry.details,
         entry.previous_hash,
@@ -74,7 +74,7 @@ def hash_of(entry: AuditEntry) -> str:
 
 
 def check(newest_first: Iterable[AuditEntry], head: AuditHead) -> tuple[list[Flaw], AuditHead]:
-    """Where these entries are not the chain that ends in the head, and the head that those before them must have."""
+    """Return the flaws of these entries as the end of a chain with this head, and the head before them."""
     found: list[Flaw] = []
     for entry in newest_first:
         found += _flaws_of(entry, head)
@@ -83,7 +83,7 @@ def check(newest_first: Iterable[AuditEntry], head: AuditHead) -> tuple[list[Fla
 
 
 def check_beginning(head: AuditHead) -> list[Flaw]:
-    """What is wrong where no entry is left."""
+    """Return the flaws when no entry is left to check."""
     if head.last > 0:
         return [Flaw(head.last, f"{_span(1, head.last)} removed")]
     if head.hash != FIRST:

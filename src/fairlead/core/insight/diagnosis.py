@@ -1,7 +1,7 @@
-"""Is it a backlog, a broken dependency, or too few workers: the state of the system in one sentence.
+"""Diagnosis of the system: alerts (backlog, failing jobs, too few workers ...) and the worst of them in one sentence.
 
-The sentence names the worst of what was found; hints say what to do about each. Thresholds are those of a person who
-looks at the page at night: a minute of waiting with free slots is odd, without any it is a lack of workers.
+Each alert has a hint what to do. The thresholds suit an operator on call: a minute of waiting is a warning with free
+slots, and a lack of workers without.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -9,18 +9,18 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import NamedTuple
 
-from fairlead.core.durations import words
+from fairlead.core.durations import humanize
 
-WINDOW = 900.0  # seconds of samples that the trends need
-SLOW_FOR = 120.0  # seconds that a pool may be slower than it should before that is worth a word
-DEEP_FOR = 300.0  # the same for a queue that is deeper than it should be
-RECENT = 300.0  # the time in which deaths are counted, against those of the time before
+WINDOW = 900.0  # seconds of samples for trends
+SLOW_FOR = 120.0  # seconds that a pool may exceed its intended wait before an alert
+DEEP_FOR = 300.0  # seconds that a pool may exceed its intended depth before an alert
+RECENT = 300.0  # seconds; deaths in them are compared with the time before
 FEW_DEATHS = 10
 GROWTH = 2.0
 
 
 class Sample(NamedTuple):
-    """The system at one instant: by pool how many were ready and how long the first had waited; what had just died."""
+    """The system at one instant: by pool the ready jobs and the wait of the oldest; the jobs that had just died."""
 
     at: float
     ready: Mapping[str, int]
@@ -29,7 +29,7 @@ class Sample(NamedTuple):
 
 
 def lasts(samples: Sequence[Sample], seconds: float, holds: Callable[[Sample], bool]) -> bool:
-    """Whether something was so in all samples of the last seconds, and these reach back so far."""
+    """Whether `holds` is true of all samples of the last seconds, and samples reach back so far."""
     if not samples:
         return False
     begin = samples[-1].at - seconds
@@ -37,17 +37,17 @@ def lasts(samples: Sequence[Sample], seconds: float, holds: Callable[[Sample], b
 
 
 def is_slow(samples: Sequence[Sample], pool: str, wait: float | None) -> bool:
-    """Whether jobs of a pool have waited for longer than they should, for a while."""
+    """Whether jobs of a pool have exceeded the intended wait for SLOW_FOR seconds."""
     return wait is not None and lasts(samples, SLOW_FOR, lambda sample: sample.oldest.get(pool, 0.0) > wait)
 
 
 def is_deep(samples: Sequence[Sample], pool: str, depth: int | None) -> bool:
-    """Whether more jobs of a pool were ready than should be, for a while."""
+    """Whether a pool has exceeded its intended depth for DEEP_FOR seconds."""
     return depth is not None and lasts(samples, DEEP_FOR, lambda sample: sample.ready.get(pool, 0) > depth)
 
 
 def growing_deaths(samples: Sequence[Sample]) -> int:
-    """How many jobs died lately, if that is many and at least twice the pace of the time before; else 0."""
+    """Return how many jobs died lately if they are many and at least twice the rate before, else 0."""
     if not samples:
         return 0
     begin = samples[-1].at - RECENT
@@ -57,21 +57,22 @@ def growing_deaths(samples: Sequence[Sample]) -> int:
     return lately if lately >= FEW_DEATHS and lately >= GROWTH * usual else 0
 
 
-LONG = 60.0  # seconds that a ready job may wait before it is worth a word
+LONG = 60.0  # seconds that a ready job may wait before an alert
 FULL = 0.9  # the share of slots in use from which a pool counts as full
-FAILING = 0.5  # the share of runs that fail from which failures are the topic
+FAILING = 0.5  # the share of failing runs that makes an alert
 FEW = 10  # runs below which shares mean nothing
-BEHIND = 5.0  # seconds that a due job may wait to become ready
-LATELY = 600.0  # seconds for which a lost worker is worth a word
+BEHIND = 5.0  # seconds that a due job may wait for promotion before an alert
+LATELY = 600.0  # seconds for which a lost worker makes an alert
 MOST_TOPICS = 6
 MOST_NAMES = 3
+MOST_ALIKE = 5  # alerts of one code that are told one by one; the others are one alert together
 
 CLOSED_BEFORE = "What is said above may be why."
 UNEXPLAINED = "The type may be unknown to the workers that run, or limited; the page of a job says why it waits."
 
 
 class Level(StrEnum):
-    """How bad it is."""
+    """The severity."""
 
     OK = "ok"
     WARNING = "warning"
@@ -79,7 +80,7 @@ class Level(StrEnum):
 
 
 class Topic(NamedTuple):
-    """Where to look further: `workers`, `guards`, `pauses`, `tenants`, `failures`, `retrying`, or a `pool` by name."""
+    """A link to details: `workers`, `guards`, `pauses`, `tenants`, `failures`, `retrying`, or a `pool` by name."""
 
     kind: str
     name: str | None = None
@@ -88,8 +89,8 @@ class Topic(NamedTuple):
 WORKERS, GUARDS, PAUSES, FAILURES = (Topic(kind) for kind in ("workers", "guards", "pauses", "failures"))
 
 
-class Closed(NamedTuple):
-    """Something that keeps jobs from starting, in words, where it can be ended, and the code of its alert."""
+class ClosedGate(NamedTuple):
+    """A pause, breaker or quarantine that keeps jobs from starting: in words, with link and alert code."""
 
     words: str
     topic: Topic
@@ -98,30 +99,30 @@ class Closed(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class PoolLook:
-    """One pool as it matters for the verdict."""
+class PoolSnapshot:
+    """The figures of one pool for the diagnosis."""
 
     pool: str
     ready: int
     oldest: float | None
     workers: int
     slots: int
-    running: int  # slots in use, which its workers may use for other pools too
-    runs: int = 0  # jobs of this pool that run
-    wait: float | None = None  # the longest that its jobs should wait
-    depth: int | None = None  # how many of them should be ready at most
+    running: int  # slots in use by its workers, also for other pools
+    runs: int = 0  # running jobs of this pool
+    wait: float | None = None  # the intended longest wait
+    depth: int | None = None  # the intended depth
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
-    """All that the verdict is about. `ended` counts what ended lately by state, `lost` names workers that were lost.
+class SystemSnapshot:
+    """The facts for the diagnosis. `ended` counts recent ends by state, `lost` names lost workers.
 
-    `overdue` is how long the longest due job has waited to become ready; `is_led` whether somebody sees to that.
+    `overdue` is how long the oldest due job has waited for promotion; `is_led` whether there is a leader.
     """
 
-    pools: Sequence[PoolLook]
+    pools: Sequence[PoolSnapshot]
     ended: dict[str, int]
-    closed: Sequence[Closed]
+    closed: Sequence[ClosedGate]
     samples: Sequence[Sample] = ()
     lost: Sequence[str] = ()
     overdue: float = 0.0
@@ -130,7 +131,7 @@ class Look:
 
 @dataclass(frozen=True, slots=True)
 class Alert:
-    """Something that somebody should know of; code and `about` are for programs and stay the same while it lasts."""
+    """An alert; `code` and `about` identify it for programs and stay the same while it lasts."""
 
     level: Level
     code: str
@@ -142,7 +143,7 @@ class Alert:
 
 @dataclass(frozen=True, slots=True)
 class Health:
-    """The verdict, and the alerts that it was made of."""
+    """The diagnosis: severity, sentence and hints, and the alerts behind them."""
 
     level: Level
     sentence: str
@@ -151,42 +152,61 @@ class Health:
     alerts: tuple[Alert, ...] = ()
 
 
-def verdict(look: Look) -> Health:
-    """The worst first; what else was found follows as hints."""
+def diagnose(snapshot: SystemSnapshot) -> Health:
+    """Return the diagnosis: the worst alert as the sentence, the others as hints."""
     found = [
-        *_closed(look.closed),
-        *_pools(look),
-        *_failures(look.ended),
-        *_promotion(look),
-        *_lost(look.lost),
-        *_deaths(look.samples),
+        *_closed(snapshot.closed),
+        *_pools(snapshot),
+        *_failures(snapshot.ended),
+        *_promotion(snapshot),
+        *_lost(snapshot.lost),
+        *_deaths(snapshot.samples),
     ]
-    found.sort(key=lambda item: item.level is not Level.PROBLEM)
+    found = _grouped(sorted(found, key=lambda item: item.level is not Level.PROBLEM))
     if not found:
-        return Health(Level.OK, _all_well(look), ())
+        return Health(Level.OK, _all_well(snapshot), ())
     first, others = found[0], found[1:]
     hints = (first.hint, *(f"{item.sentence} {item.hint}" for item in others))
     topics = dict.fromkeys(topic for item in found for topic in item.topics)
     return Health(first.level, first.sentence, hints, tuple(topics)[:MOST_TOPICS], tuple(found))
 
 
-def _all_well(look: Look) -> str:
-    runs, ready = sum(pool.runs for pool in look.pools), sum(pool.ready for pool in look.pools)
-    if not any(pool.workers for pool in look.pools):
+def _grouped(alerts: Sequence[Alert]) -> list[Alert]:
+    """The first alerts of each code, and one for all others of that code, so that nobody can flood the list."""
+    found: list[Alert] = []
+    by_code: dict[str, list[Alert]] = {}
+    for alert in alerts:
+        alike = by_code.setdefault(alert.code, [])
+        alike.append(alert)
+        if len(alike) <= MOST_ALIKE:
+            found.append(alert)
+    for code, alike in by_code.items():
+        if len(alike) > MOST_ALIKE:
+            rest = alike[MOST_ALIKE:]
+            names = ", ".join(alert.about for alert in rest[:MOST_NAMES])
+            sentence = f"And {len(rest):,} more like it ({code}): {names}{', …' if len(rest) > MOST_NAMES else '.'}"
+            place = max(index for index, alert in enumerate(found) if alert.code == code) + 1
+            found.insert(place, Alert(rest[0].level, code, sentence, rest[0].hint, rest[0].topics[:1]))
+    return found
+
+
+def _all_well(snapshot: SystemSnapshot) -> str:
+    runs, ready = sum(pool.runs for pool in snapshot.pools), sum(pool.ready for pool in snapshot.pools)
+    if not any(pool.workers for pool in snapshot.pools):
         return "All is well: nothing waits, and no worker runs."
     verb = "job runs" if runs == 1 else "jobs run"
     return f"All is well: {runs:,} {verb} and {ready:,} wait, none for long."
 
 
-def _closed(reasons: Iterable[Closed]) -> Iterable[Alert]:
+def _closed(reasons: Iterable[ClosedGate]) -> Iterable[Alert]:
     for reason in reasons:
         sentence = f"{reason.words[:1].upper()}{reason.words[1:]}."
         hint = "Its jobs wait until that ends."
         yield Alert(Level.WARNING, reason.code, sentence, hint, (reason.topic,), reason.about)
 
 
-def _pools(look: Look) -> Iterable[Alert]:
-    for pool in look.pools:
+def _pools(snapshot: SystemSnapshot) -> Iterable[Alert]:
+    for pool in snapshot.pools:
         if pool.ready and not pool.workers:
             yield Alert(
                 Level.PROBLEM,
@@ -197,28 +217,28 @@ def _pools(look: Look) -> Iterable[Alert]:
                 pool.pool,
             )
         elif pool.oldest is not None and pool.oldest > max(LONG, pool.wait or 0.0):
-            yield _waiting(pool, pool.oldest, bool(look.closed))
+            yield _waiting(pool, pool.oldest, bool(snapshot.closed))
         else:
-            yield from _lasting(pool, look.samples)
+            yield from _lasting(pool, snapshot.samples)
 
 
-def _lasting(pool: PoolLook, samples: Sequence[Sample]) -> Iterable[Alert]:
-    """What no single look shows: a pool that is slow or deep for minutes."""
+def _lasting(pool: PoolSnapshot, samples: Sequence[Sample]) -> Iterable[Alert]:
+    """Yield alerts about pools that have been slow or deep for minutes."""
     topics = (WORKERS, Topic("pool", pool.pool))
     hint = "Start more workers, or look which tenant or type fills the slots."
     if is_slow(samples, pool.pool, pool.wait):
         sentence = (
-            f"Jobs of the pool {pool.pool} have waited longer than {words(pool.wait or 0.0)}, as is the aim, "
-            f"for {words(SLOW_FOR)}."
+            f"Jobs of the pool {pool.pool} have waited longer than {humanize(pool.wait or 0.0)}, as is the aim, "
+            f"for {humanize(SLOW_FOR)}."
         )
         yield Alert(Level.WARNING, "SLOW_POOL", sentence, hint, topics, pool.pool)
     if is_deep(samples, pool.pool, pool.depth):
-        sentence = f"More than {pool.depth:,} jobs of the pool {pool.pool} have been ready for {words(DEEP_FOR)}."
+        sentence = f"More than {pool.depth:,} jobs of the pool {pool.pool} have been ready for {humanize(DEEP_FOR)}."
         yield Alert(Level.WARNING, "DEEP_POOL", sentence, hint, topics, pool.pool)
 
 
-def _waiting(pool: PoolLook, oldest: float, is_explained: bool) -> Alert:
-    waits = f"{_wait(pool.ready)} in the pool {pool.pool}, the first for {words(round(oldest))}"
+def _waiting(pool: PoolSnapshot, oldest: float, is_explained: bool) -> Alert:
+    waits = f"{_wait(pool.ready)} in the pool {pool.pool}, the first for {humanize(round(oldest))}"
     if pool.slots and pool.running >= FULL * pool.slots:
         return Alert(
             Level.PROBLEM,
@@ -255,11 +275,11 @@ def _failures(ended: dict[str, int]) -> Iterable[Alert]:
         )
 
 
-def _promotion(look: Look) -> Iterable[Alert]:
-    if look.overdue < BEHIND:
+def _promotion(snapshot: SystemSnapshot) -> Iterable[Alert]:
+    if snapshot.overdue < BEHIND:
         return
-    waits = f"a due job has waited {words(round(look.overdue))} to become ready"
-    if look.is_led:
+    waits = f"a due job has waited {humanize(round(snapshot.overdue))} to become ready"
+    if snapshot.is_led:
         hint = "More is due than promote_rate and promote_tenant_rate allow: wait, or raise them."
         yield Alert(Level.WARNING, "PROMOTER_BEHIND", f"The promoter is behind: {waits}.", hint, (WORKERS,))
     else:
@@ -276,7 +296,7 @@ def _lost(names: Sequence[str]) -> Iterable[Alert]:
     yield Alert(
         Level.WARNING,
         "WORKER_LOST",
-        f"{what} lost within {words(LATELY)}: {listed}.",
+        f"{what} lost within {humanize(LATELY)}: {listed}.",
         "Their leases ended without a word: a crash, a kill, too little memory, or a network that was cut.",
         (WORKERS,),
     )
@@ -288,7 +308,7 @@ def _deaths(samples: Sequence[Sample]) -> Iterable[Alert]:
         yield Alert(
             Level.WARNING,
             "DEAD_LETTERS_GROW",
-            f"Dead letters grow: {died:,} jobs died within {words(RECENT)}.",
-            "Look what they died of: fairlead dlq groups.",
+            f"Dead letters grow: {died:,} jobs died within {humanize(RECENT)}.",
+            "Look what they died of: fairlead jobs groups.",
             (FAILURES,),
         )

@@ -1,7 +1,6 @@
-"""Why a job is where it is: in words for people, as codes and figures for programs.
+"""Explains why a job is in its state or waits: reasons in words for people, with codes and figures for programs.
 
-Each check looks at the facts and says what it finds. To explain more, write a check and add it to CHECKS, in
-the order in which people should read it.
+Each check turns the facts into reasons. To explain more, write a check and add it to CHECKS, in the order of display.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -9,11 +8,12 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from fairlead.core.durations import words
+from fairlead.core.durations import humanize, instant
 from fairlead.core.insight.wait_reasons import BudgetFacts, LimitFacts, ShareFacts
-from fairlead.core.jobs.model import JobRecord, Lane, WorkerRecord, instant
+from fairlead.core.jobs.job_records import JobRecord
+from fairlead.core.jobs.model import Lane
 from fairlead.core.jobs.states import FINAL, State
-from fairlead.core.jobs.workers import ACTIVE, reserved
+from fairlead.core.jobs.workers import ACTIVE, WorkerRecord, reserved
 from fairlead.core.protection.backpressure import deferred_of
 from fairlead.core.protection.controls import Controls
 from fairlead.core.protection.gates import why_closed, why_slowed
@@ -23,9 +23,8 @@ MOST_AHEAD = 10_000
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """What is known about a job that may wait. `now` is the store's; `ahead` counts ready jobs before it in its lane,
-    up to MOST_AHEAD; `lane_since` is when the first of them became ready; `breakers` are those of its type, `limits`
-    those that it is under."""
+    """Facts about a job. `now` is the database's; `ahead` counts ready jobs before it in its lane, up to MOST_AHEAD;
+    `lane_since` is when the first of them became ready; `breakers` belong to its type; `limits` apply to its lane."""
 
     job: JobRecord
     now: float
@@ -41,19 +40,19 @@ class Facts:
 
     @property
     def lane(self) -> Lane:
-        """The lane it waits in."""
+        """The job's lane."""
         job = self.job
         return Lane(job.pool, job.tenant, job.type, job.priority, job.version, job.limits)
 
     @property
     def closed(self) -> str | None:
-        """Why nothing of its lane may start."""
+        """Why no job of its lane may start, or None."""
         return why_closed(self.lane, self.controls, self.breakers, self.now)
 
 
 @dataclass(frozen=True, slots=True)
 class Reason:
-    """One thing that explains where a job is."""
+    """One reason for a job's state or wait."""
 
     code: str
     words: str
@@ -62,7 +61,7 @@ class Reason:
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """All that is known, the most telling first, and when the job will start if that can be told."""
+    """The reasons, most important first, and the expected start if it is known."""
 
     state: State
     reasons: tuple[Reason, ...]
@@ -75,7 +74,7 @@ class Explanation:
 
     @property
     def estimated_start(self) -> datetime | None:
-        """When the job should start; None where that cannot be told, and for one that has started."""
+        """When the job should start; None if unknown or started."""
         return instant(self.expected_start)
 
 
@@ -83,7 +82,7 @@ Check = Callable[[Facts], "Reason | Iterable[Reason] | None"]
 
 
 def explain(facts: Facts, checks: Iterable[Check] | None = None) -> Explanation:
-    """Say why the job is where it is."""
+    """Return the reasons for a job's state and wait, and its expected start."""
     found: list[Reason] = []
     for check in checks or CHECKS:
         said = check(facts)
@@ -92,7 +91,7 @@ def explain(facts: Facts, checks: Iterable[Check] | None = None) -> Explanation:
 
 
 def serves(worker: WorkerRecord, lane: Lane) -> bool:
-    """Whether a worker takes jobs of this lane, as far as it has told."""
+    """Whether a worker claims jobs of this lane, by its registration and report."""
     knows = lane.pool in worker.info.pools and lane.type in worker.info.types
     return worker.live and worker.state == ACTIVE and knows and _serves_tenant(worker, lane.tenant)
 
@@ -104,9 +103,9 @@ def _serves_tenant(worker: WorkerRecord, tenant: str) -> bool:
 def expected_start(
     lane: Lane, due: float, now: float, lane_since: float | None, workers: Iterable[WorkerRecord]
 ) -> float | None:
-    """When a job of this lane should start: when due, or after as long as the first of its lane has waited.
+    """Return when a job of this lane should start: when due, or after as long as the first of its lane has waited.
 
-    None where no worker would take it.
+    None if no worker would claim it.
     """
     if not any(serves(worker, lane) for worker in workers):
         return None
@@ -142,7 +141,7 @@ def _running(facts: Facts) -> Reason | None:
         return None
     ran = facts.now - job.started_at.timestamp() if job.started_at else 0.0
     data = {"worker": job.worker, "seconds": round(max(0.0, ran), 3), "attempt": job.attempt}
-    return Reason("RUNNING", f"it runs on worker {job.worker} since {words(max(0.0, ran))}", data)
+    return Reason("RUNNING", f"it runs on worker {job.worker} since {humanize(max(0.0, ran))}", data)
 
 
 def _scheduled(facts: Facts) -> Reason | None:
@@ -152,16 +151,16 @@ def _scheduled(facts: Facts) -> Reason | None:
     left = job.run_at.timestamp() - facts.now
     data = {"run_at": job.run_at.isoformat(), "seconds": round(left, 3)}
     if left <= 0:
-        return Reason("DUE", f"it is due since {words(-left)} and waits to be promoted", data)
-    return Reason("SCHEDULED", f"it is scheduled to start in {words(left)}", data)
+        return Reason("DUE", f"it is due since {humanize(-left)} and waits to be promoted", data)
+    return Reason("SCHEDULED", f"it is scheduled to start in {humanize(left)}", data)
 
 
 def _deferred(facts: Facts) -> Reason | None:
-    """That it would have been due earlier, had the system not been overloaded."""
+    """Overload at submission delayed the job."""
     seconds = deferred_of(facts.job.options) if facts.job.state is State.SCHEDULED else None
     if seconds is None:
         return None
-    said = f"it was put off by {words(seconds)} when it was submitted, since the system was overloaded"
+    said = f"it was put off by {humanize(seconds)} when it was submitted, since the system was overloaded"
     return Reason("DEFERRED", said, {"seconds": seconds})
 
 
@@ -172,7 +171,7 @@ def _budget(facts: Facts) -> Reason | None:
     become = "are delayed" if budget.beyond == "delay" else "go to the dead letters, unless a dependency failed"
     said = (
         f"tenant {budget.tenant} has used up its retry budget, {budget.retries} of {budget.allowed:g} within "
-        f"{words(budget.window)}: further retries {become}"
+        f"{humanize(budget.window)}: further retries {become}"
     )
     data = {"retries": budget.retries, "allowed": budget.allowed, "window": budget.window, "beyond": budget.beyond}
     return Reason("RETRY_BUDGET_USED_UP", said, data)
@@ -201,7 +200,7 @@ def _retrying(facts: Facts) -> Reason | None:
     left = job.run_at.timestamp() - facts.now
     cause = f" with {job.error.type}: {job.error.message}" if job.error else ""
     data = {"run_at": job.run_at.isoformat(), "seconds": round(left, 3), "attempt": job.attempt}
-    when = f"is tried again in {words(left)}" if left > 0 else "is due for its next attempt"
+    when = f"is tried again in {humanize(left)}" if left > 0 else "is due for its next attempt"
     return Reason("RETRYING", f"its attempt {job.attempt} failed{cause}; it {when}", data)
 
 
@@ -217,14 +216,14 @@ def _closed(facts: Facts) -> Reason | None:
 
 
 def _slowed(facts: Facts) -> list[Reason]:
-    """That a breaker which was open lets only some start."""
+    """A breaker is probing or ramping up."""
     if facts.job.state is not State.READY or facts.closed:
         return []
     return [Reason("BREAKER", why) for why in why_slowed(facts.controls, facts.breakers, facts.now)]
 
 
 def _unserved(facts: Facts) -> Reason | None:
-    """That no worker would take it, and what is missing."""
+    """No worker would claim the job; the reason says what is missing."""
     job, live = facts.job, [worker for worker in facts.workers if worker.live]
     if job.state in FINAL or job.state is State.RUNNING:
         return None
@@ -250,7 +249,7 @@ def _unserved(facts: Facts) -> Reason | None:
 def _queued(facts: Facts) -> Reason | None:
     if facts.job.state not in (State.READY, State.ENQUEUED):
         return None
-    waited = words(max(0.0, facts.now - (facts.lane_since or facts.now)))
+    waited = humanize(max(0.0, facts.now - (facts.lane_since or facts.now)))
     count = f"more than {facts.ahead}" if facts.ahead >= MOST_AHEAD else str(facts.ahead)
     data = {"ahead": facts.ahead, "lane": facts.lane._asdict() | {"priority": facts.lane.priority.word}}
     if facts.ahead == 0:

@@ -1,7 +1,7 @@
-"""The life of a job as a list of moments, made of what is stored anyway: its record, its failed runs, and the audit.
+"""The timeline of a job: its events in order, derived from its record, its attempts and the audit.
 
-Nothing is written for it. Where a job became ready after a wait and no failed run tells when, the instant it was due
-stands for that, which a promoter keeps to within moments.
+Nothing is stored for it. When a job became ready after a wait is not stored for its last run, so the instant it was due
+is shown; promotion follows within a moment.
 """
 
 import json
@@ -11,7 +11,8 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, NamedTuple
 
 from fairlead.core.insight.audit import AuditEntry
-from fairlead.core.jobs.model import AttemptRecord, Ending, ErrorInfo, JobRecord
+from fairlead.core.jobs.job_records import AttemptRecord, JobRecord
+from fairlead.core.jobs.model import Ending, ErrorInfo
 from fairlead.core.jobs.states import FINAL, State
 
 WAITING = (State.SCHEDULED, State.RETRYING, State.BLOCKED)
@@ -32,7 +33,7 @@ ACTIONS = {"replay": ("replayed", State.READY), "edit": ("edited", None), "cance
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """Something that happened to a job; `state` is where it was from then on, None where that did not change."""
+    """An event of a job; `state` is its state from then on, None if unchanged."""
 
     at: datetime
     what: str
@@ -46,7 +47,7 @@ class Moment:
 
 
 class _Run(NamedTuple):
-    """A run, failed or not; a run that goes on has no end."""
+    """A run, failed or not; a running one has no end."""
 
     attempt: int
     worker: str | None
@@ -59,12 +60,12 @@ class _Run(NamedTuple):
 
 
 def timeline(job: JobRecord, attempts: Sequence[AttemptRecord], audit: Sequence[AuditEntry]) -> list[Moment]:
-    """All that happened to the job, in order."""
+    """Return the events of a job in order."""
     runs = [_Run(*_facts(attempt)) for attempt in sorted(attempts, key=lambda item: item.fence)]
     if job.started_at and all(attempt.fence != job.fence for attempt in attempts):
         runs.append(_last_run(job))
-    deeds = [_deed(job, entry) for entry in sorted(audit, key=lambda entry: entry.id)]
-    moments = [*_lived(job, runs, deeds), *(deed for deed in deeds if not _tells_the_end(job, deed))]
+    actions = [_action_of(job, entry) for entry in sorted(audit, key=lambda entry: entry.id)]
+    moments = [*_life(job, runs, actions), *(action for action in actions if not _is_the_end(job, action))]
     return sorted(moments, key=lambda moment: moment.at)
 
 
@@ -76,13 +77,13 @@ def _facts(attempt: AttemptRecord) -> tuple[Any, ...]:
 
 
 def _last_run(job: JobRecord) -> _Run:
-    """The run that no attempt tells of: it goes on, or it succeeded."""
+    """Return the run without a stored attempt: it is running, or it succeeded."""
     ending = Ending.SUCCEEDED if job.state is State.SUCCEEDED else None
     return _Run(job.attempt, job.worker, job.run_at, None, job.started_at, job.finished_at, ending, None)
 
 
-def _lived(job: JobRecord, runs: Sequence[_Run], deeds: Sequence[Moment]) -> list[Moment]:
-    """Submission, waits, runs and the end."""
+def _life(job: JobRecord, runs: Sequence[_Run], actions: Sequence[Moment]) -> list[Moment]:
+    """Return submission, waits, runs and end."""
     first_due = runs[0].due_at if runs else job.run_at
     state = State.SCHEDULED if first_due and first_due - job.created_at > INSTANT else State.READY
     if not runs and job.state is State.BLOCKED:
@@ -93,29 +94,29 @@ def _lived(job: JobRecord, runs: Sequence[_Run], deeds: Sequence[Moment]) -> lis
         following = runs[index + 1] if index + 1 < len(runs) else None
         moments += _run_moments(run, state, moments[-1].at)
         if run.ending and run.ended_at:
-            state = _after(job, run, following, deeds)
+            state = _after(job, run, following, actions)
             moments.append(_end_of(run, state, following.due_at if following else job.run_at))
     return moments + _rest(job, state, moments[-1])
 
 
 def _run_moments(run: _Run, state: State, since: datetime) -> list[Moment]:
-    """The start of a run, and before it the end of a wait."""
+    """Return the end of the wait and the start of a run."""
     started = run.started_at or since
     ready_at = run.ready_at or min(max(run.due_at or since, since), started)
     waited = [Moment(ready_at, "ready", State.READY)] if state in WAITING else []
     return [*waited, Moment(started, "claimed", State.RUNNING, run.attempt, run.worker)]
 
 
-def _after(job: JobRecord, run: _Run, following: _Run | None, deeds: Sequence[Moment]) -> State:
-    """Where a run left its job."""
+def _after(job: JobRecord, run: _Run, following: _Run | None, actions: Sequence[Moment]) -> State:
+    """Return the state after a run."""
     assert run.ending
     assert run.ended_at
     until = following.started_at if following else None
-    later = [deed for deed in deeds if deed.at >= run.ended_at and (until is None or deed.at < until)]
-    if any(deed.what == "replayed" for deed in later):
+    later = [action for action in actions if action.at >= run.ended_at and (until is None or action.at < until)]
+    if any(action.what == "replayed" for action in later):
         return State.DEAD
     if following is None and job.finished_at and job.finished_at - run.ended_at <= INSTANT:
-        closed = any(deed.state is State.CANCELLED and deed.at > job.finished_at + INSTANT for deed in later)
+        closed = any(action.state is State.CANCELLED and action.at > job.finished_at + INSTANT for action in later)
         return State.DEAD if closed else job.state
     return AFTER[run.ending]
 
@@ -130,7 +131,7 @@ def _end_of(run: _Run, state: State, next_due: datetime | None) -> Moment:
 
 
 def _rest(job: JobRecord, state: State, last: Moment) -> list[Moment]:
-    """What happened after the last run, or to a job that was never run."""
+    """Return the events after the last run, or of a job that never ran."""
     ended = job.finished_at if state not in FINAL and last.state is not State.RUNNING else None
     moments = []
     if state in WAITING and (job.state is State.READY or (ended and job.run_at < ended)):
@@ -140,8 +141,8 @@ def _rest(job: JobRecord, state: State, last: Moment) -> list[Moment]:
     return moments
 
 
-def _deed(job: JobRecord, entry: AuditEntry) -> Moment:
-    """What an operator did."""
+def _action_of(job: JobRecord, entry: AuditEntry) -> Moment:
+    """Return the event of an operator's action."""
     details = _details(entry)
     what, state = ACTIONS.get(entry.action, (entry.action, None))
     if entry.action == "cancel" and job.id in details.get("asked", ()):
@@ -150,9 +151,9 @@ def _deed(job: JobRecord, entry: AuditEntry) -> Moment:
     return Moment(at, what, state, by=entry.actor, note=details.get("reason"))
 
 
-def _tells_the_end(job: JobRecord, deed: Moment) -> bool:
-    """Whether this is the cancellation that the job's own end tells of."""
-    return deed.state is State.CANCELLED and job.finished_at is not None and deed.at <= job.finished_at + INSTANT
+def _is_the_end(job: JobRecord, action: Moment) -> bool:
+    """Whether this cancellation is the job's own end, which is listed already."""
+    return action.state is State.CANCELLED and job.finished_at is not None and action.at <= job.finished_at + INSTANT
 
 
 def _details(entry: AuditEntry) -> dict[str, Any]:

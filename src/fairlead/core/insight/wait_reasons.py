@@ -1,21 +1,21 @@
-"""What keeps a ready job waiting beside those before it: full limits, the tenant's share, a budget that is used up."""
+"""Facts about why a ready job waits: full limits, the tenant's fair share, a used-up retry budget."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from fairlead.core.durations import words
+from fairlead.core.durations import humanize
 from fairlead.core.fairness.ledger import NOTICEABLE
 from fairlead.core.fairness.queue import POOL, account_of
 from fairlead.core.fairness.share import Balance
 from fairlead.core.fairness.tenancy import Tenant
 from fairlead.core.protection.limits import Bound
 from fairlead.core.protection.retry_budget import Beyond
-from fairlead.core.protection.token_bucket import Flow
+from fairlead.core.protection.token_bucket import RateLimit
 
 
-class Runs(NamedTuple):
-    """A job that takes up a limit, the instant since when, and on which worker."""
+class RunningJob(NamedTuple):
+    """A running job that counts towards a limit: since when, and on which worker."""
 
     id: str
     since: float
@@ -24,53 +24,54 @@ class Runs(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class LimitFacts:
-    """A limit that a job is under: what it allows, how many run, the tokens left of its rate, and who runs.
+    """A limit that applies to a job: its bound, the running jobs, the tokens left of its rate, and its holders.
 
-    `is_partial` where some of the holders are not to be told.
+    `is_partial` says that some holders are hidden from the reader.
     """
 
     name: str
     bound: Bound
     running: int
     tokens: float | None = None
-    holders: Sequence[Runs] = ()
+    holders: Sequence[RunningJob] = ()
     is_partial: bool = False
 
     @property
     def is_crowded(self) -> bool:
-        """Whether as many run as may."""
+        """Whether the limit on concurrency is reached."""
         return self.bound.concurrent is not None and self.running >= self.bound.concurrent
 
     @property
     def is_dry(self) -> bool:
-        """Whether its rate lets none start at this moment."""
+        """Whether the rate limit has no token left."""
         return self.tokens is not None and self.tokens < 1
 
     def next_token(self, count: int = 1) -> float:
-        """Seconds until so many may have started by its rate."""
-        way = self.bound.flow
-        return 0.0 if way is None or self.tokens is None else max(0.0, (count - self.tokens) / way.rate)
+        """Return the seconds until the bucket holds `count` tokens."""
+        rate = self.bound.rate_limit
+        return 0.0 if rate is None or self.tokens is None else max(0.0, (count - self.tokens) / rate.rate)
 
     def words(self, now: float) -> str:
-        """Why it holds the job back."""
+        """Return in words why the limit delays the job."""
         most = self.bound.concurrent
         if self.is_crowded:
-            told = self.holders and not self.is_partial
-            oldest = f", the longest since {words(max(0.0, now - self.holders[0].since))}" if told else ""
+            is_shown = self.holders and not self.is_partial
+            oldest = f", the longest since {humanize(max(0.0, now - self.holders[0].since))}" if is_shown else ""
             return f"the limit {self.name} is full: {self.running} of {most} run{oldest}"
-        return f"the limit {self.name} lets {_rate(self.bound.flow)} start; the next may in {words(self.next_token())}"
+        allowed, wait = _rate(self.bound.rate_limit), humanize(self.next_token())
+        return f"the limit {self.name} lets {allowed} start; the next may in {wait}"
 
     def data(self, now: float) -> dict[str, Any]:
-        """The figures."""
-        way = self.bound.flow
+        """Return the figures as JSON data."""
+        rate = self.bound.rate_limit
         return {
             "limit": self.name,
             "concurrent": self.bound.concurrent,
             "running": self.running,
-            "rate": way.rate if way else None,
-            "burst": way.burst if way else None,
+            "rate": rate.rate if rate else None,
+            "burst": rate.burst if rate else None,
             "tokens": None if self.tokens is None else round(self.tokens, 3),
-            "next_token_in": round(self.next_token(), 3) if way else None,
+            "next_token_in": round(self.next_token(), 3) if rate else None,
             "holders": [
                 {"id": item.id, "seconds": round(max(0.0, now - item.since), 3), "worker": item.worker}
                 for item in self.holders
@@ -84,9 +85,9 @@ def _figure(slot_seconds: float) -> str:
 
 @dataclass(frozen=True, slots=True)
 class ShareFacts:
-    """What a job's tenant was due and got in its pool within a window, in slot-seconds, and how it competes.
+    """A tenant's entitled and delivered slot-seconds in a pool within a window, and how it competes.
 
-    `place` is its turn among the `waiting` tenants; None where that is not to be told.
+    `place` is its position among the `waiting` tenants; None if hidden from the reader.
     """
 
     tenant: Tenant
@@ -98,16 +99,16 @@ class ShareFacts:
     waiting: int | None = None
 
     def words(self) -> str:
-        """In words."""
+        """Return the share in words."""
         turn = "" if self.place is None else f"; it is number {self.place} of {self.waiting} tenants that wait there"
         got = f"got {_figure(self.delivered)} of the {_figure(self.entitled)} slot-seconds it was due"
         if max(self.delivered, self.entitled) < NOTICEABLE:
             got = "was due and got nothing yet"
-        return f"tenant {self.tenant.name} {got} in pool {self.pool} within {words(self.window)}{turn}"
+        return f"tenant {self.tenant.name} {got} in pool {self.pool} within {humanize(self.window)}{turn}"
 
     def data(self) -> dict[str, Any]:
-        """The figures."""
-        standing = self.tenant.standing
+        """Return the figures as JSON data."""
+        standing = self.tenant.weighting
         return {
             "pool": self.pool,
             "window": self.window,
@@ -124,7 +125,7 @@ class ShareFacts:
 
 @dataclass(frozen=True, slots=True)
 class BudgetFacts:
-    """A tenant's retries of a window, how many it may have, and what becomes of more."""
+    """A tenant's retries in a window, how many are allowed, and what happens to further ones."""
 
     tenant: str
     retries: int
@@ -138,10 +139,10 @@ class BudgetFacts:
         return self.retries >= self.allowed
 
 
-def place(tenant: Tenant, waiting: Sequence[Tenant], balances: Mapping[str, Balance]) -> int:
-    """The turn of a tenant among those with work waiting in a pool: who has the least virtual time goes first.
+def queue_position(tenant: Tenant, waiting: Sequence[Tenant], balances: Mapping[str, Balance]) -> int:
+    """Return a tenant's position, from 1, among the waiting tenants of a pool, by virtual time.
 
-    Tenants of a group go by the virtual time of the group first. An account that is not known begins at the floor.
+    Tenants of a group are ordered by the virtual time of the group first. An unknown account is at the floor.
     """
     own = _turn(tenant, balances)
     return 1 + sum(_turn(other, balances) < own for other in waiting if other.name != tenant.name)
@@ -157,5 +158,5 @@ def _virtual(account: str, above: str, balances: Mapping[str, Balance]) -> float
     return max(floor, balances[account].virtual) if account in balances else floor
 
 
-def _rate(way: Flow | None) -> str:
-    return "none" if way is None else f"{way.rate:g} a second"
+def _rate(rate: RateLimit | None) -> str:
+    return "none" if rate is None else f"{rate.rate:g} a second"

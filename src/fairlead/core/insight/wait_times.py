@@ -1,6 +1,6 @@
-"""How long jobs waited until they were started, by pool: counted in buckets, so that counts of any workers add up.
+"""Wait times of jobs from ready to started, by pool, counted in buckets so that the counts of all workers add up.
 
-The buckets are those of core.runtimes: a percentile is at most 12.5 % above the truth and never below it.
+The buckets are those of core.fairness.run_times: a percentile is at most 12.5 % too high and never too low.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -9,16 +9,16 @@ from typing import NamedTuple, TypeVar
 
 from fairlead.core.fairness.run_times import bucket_of, percentile, thinned
 
-SAMPLE = 250  # waits of which the buckets are counted, each for as many others, where more have begun
-AT_ONCE = 25  # and of so many, where more have begun at once
+SAMPLE = 250  # waits that are sorted into buckets; each stands for as many others
+AT_ONCE = 25  # started jobs; larger batches are sampled at once
 MINUTE = 60
 
-Begun = tuple[str, float]  # the pool of a job that was started, and the seconds that it had waited
+Begun = tuple[str, float]  # a started job's pool, and its wait in seconds
 Key = TypeVar("Key", str, int)
 
 
 class WaitCount(NamedTuple):
-    """So many jobs of a pool had waited for so long when they were started; `minute` is when, since 1970."""
+    """The number of a pool's jobs that started in `minute` (since 1970) with a wait in this bucket."""
 
     pool: str
     bucket: int
@@ -27,7 +27,7 @@ class WaitCount(NamedTuple):
 
 
 class Spread(NamedTuple):
-    """How durations are spread: how many there were, and what this part of them did not exceed."""
+    """The number and the percentiles of durations."""
 
     total: int
     p50: float
@@ -36,7 +36,7 @@ class Spread(NamedTuple):
 
 
 class Waits:
-    """The waits that one worker has seen; where many jobs begin at once a sample of them is counted."""
+    """The wait times of one worker's jobs; of large batches a sample is counted."""
 
     def __init__(self) -> None:
         self._begun: list[Begun] = []
@@ -44,14 +44,14 @@ class Waits:
         self._random = Random()
 
     def begun(self, jobs: Sequence[Begun]) -> None:
-        """Jobs were started."""
+        """Add started jobs."""
         if len(jobs) <= AT_ONCE:
             self._begun += jobs
         else:
             self._count(thinned(jobs, AT_ONCE, self._random))
 
     def sort(self) -> None:
-        """Count the jobs that were started since the last call."""
+        """Count the jobs added since the last call."""
         begun, self._begun = self._begun, []
         self._count(thinned(begun, SAMPLE, self._random))
 
@@ -61,14 +61,14 @@ class Waits:
             self._counts[key] = self._counts.get(key, 0) + stands_for
 
     def take(self) -> list[WaitCount]:
-        """The counts since the last time."""
+        """Return and reset the counts."""
         self.sort()
         counts, self._counts = self._counts, {}
         return [WaitCount(pool, bucket, starts) for (pool, bucket), starts in counts.items()]
 
 
 def spread(counts: Mapping[int, int]) -> Spread | None:
-    """The percentiles of counted durations; None where there are none."""
+    """Return the percentiles of bucket counts; None if they are empty."""
     total = sum(counts.values())
     if total == 0:
         return None
@@ -76,22 +76,22 @@ def spread(counts: Mapping[int, int]) -> Spread | None:
 
 
 def spread_of(counts: Iterable[WaitCount]) -> Spread | None:
-    """The percentiles of all these waits together."""
+    """Return the percentiles of all these waits."""
     return spread(merged((count.bucket, count.starts) for count in counts))
 
 
 def by_pool(counts: Iterable[WaitCount]) -> dict[str, Spread]:
-    """The percentiles of each pool, by name."""
+    """Return the percentiles by pool."""
     return _spreads((count.pool, count) for count in counts)
 
 
 def by_minute(counts: Sequence[WaitCount]) -> dict[int, Spread]:
-    """The percentiles of each minute in which something was started, in order."""
+    """Return the percentiles by minute, in order; minutes without starts are left out."""
     return _spreads((count.minute, count) for count in counts)
 
 
 def merged(pairs: Iterable[tuple[int, int]]) -> dict[int, int]:
-    """Counts by bucket, added up."""
+    """Return the sum of counts by bucket."""
     found: dict[int, int] = {}
     for bucket, count in pairs:
         found[bucket] = found.get(bucket, 0) + count

@@ -1,1 +1,4 @@
-"""What a job is and what becomes of it: states, settlement, retries, expiry, dead letters. No fairness between jobs."""
+"""One job: its states, settlement, retries, expiry, cancelling, dead letters and ids.
+
+Which job comes next is in core.fairness; what keeps jobs from starting is in core.protection.
+"""

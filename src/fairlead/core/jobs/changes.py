@@ -1,17 +1,18 @@
-"""Changing a job that waits: its priority, its time, its payload."""
+"""Changes to a waiting job: its priority, its time, its payload."""
 
 from typing import NamedTuple
 
 from fairlead.core.jobs import states
-from fairlead.core.jobs.model import JobRecord, Lane, Priority
+from fairlead.core.jobs.job_records import JobRecord
+from fairlead.core.jobs.model import Lane, Priority
 from fairlead.core.jobs.states import PENDING, State
 from fairlead.errors import IllegalMove
 
 
 class WaitingChange(NamedTuple):
-    """What a waiting job becomes, valid only while it is still in `held_state` with this fence.
+    """A change to a waiting job, valid only while the job is in `held_state` with this fence.
 
-    `run_at` and `payload` are None where they stay. A job that becomes ready without a `run_at` is due now.
+    `run_at` and `payload` are None if they stay as they are. A job that becomes ready without a `run_at` is due now.
     """
 
     id: str
@@ -23,7 +24,7 @@ class WaitingChange(NamedTuple):
     payload: str | None
 
 
-def amend(
+def change_waiting(
     job: JobRecord,
     now: float,
     priority: Priority | None = None,
@@ -32,7 +33,7 @@ def amend(
     version: int | None = None,
     limits: str | None = None,
 ) -> WaitingChange:
-    """Decide what a waiting job becomes; a payload comes with the version it is written in and with its limits."""
+    """Return a change of priority, time or payload; a new payload comes with its version and limits."""
     _require_waiting(job)
     state = job.state if run_at is None else _state_at(job.state, run_at > now)
     lane = Lane(
@@ -46,19 +47,17 @@ def amend(
     return _change(job, lane, state, run_at, payload)
 
 
-def hasten(job: JobRecord) -> WaitingChange:
-    """Decide that a job which waits for its time is ready now."""
+def make_ready(job: JobRecord) -> WaitingChange:
+    """Return the change that makes a scheduled or retrying job ready now."""
     _require_waiting(job)
     if job.state not in (State.SCHEDULED, State.RETRYING):
-        raise IllegalMove(
-            f"job {job.id} is {job.state}; only one that waits for its time or for a retry can be hastened"
-        )
+        raise IllegalMove(f"job {job.id} is {job.state}; only a scheduled or a retrying job can be made ready early")
     lane = Lane(job.pool, job.tenant, job.type, job.priority, job.version, job.limits)
     return _change(job, lane, State.READY, None, None)
 
 
 def _state_at(state: State, later: bool) -> State:
-    """The state of a job whose time was changed: a retry stays one until it is due."""
+    """Return the state after a change of time; a retrying job stays in that state until it is due."""
     if state is State.BLOCKED:
         return state
     if later:

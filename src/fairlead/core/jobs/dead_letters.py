@@ -1,4 +1,4 @@
-"""Bringing dead jobs back: what a revival writes, how large the stages of a replay are, and whether to go on."""
+"""Dead letters: reviving, editing and cancelling dead jobs, and the stages of a replay."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -6,7 +6,8 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from fairlead.core.jobs import states
-from fairlead.core.jobs.model import JobRecord, Lane
+from fairlead.core.jobs.job_records import JobRecord
+from fairlead.core.jobs.model import Lane
 from fairlead.core.jobs.states import State
 
 STAGES = (1, 10, 100, 1_000)
@@ -14,8 +15,23 @@ CAREFUL_STAGES = 2
 TOLERANCE = 0.1
 
 
+@dataclass(frozen=True, slots=True)
+class DeadGroup:
+    """Dead jobs of one type whose errors have the same fingerprint; `sample` is the id of the newest."""
+
+    fingerprint: str | None
+    type: str
+    error_type: str | None
+    message: str
+    sample: str
+    count: int
+    tenants: int
+    first_at: datetime
+    last_at: datetime
+
+
 class DeadHold(NamedTuple):
-    """The dead job that a decider saw; a write counts only if it is still that one."""
+    """The death that a decision is about; a write applies only if the job has not been revived since."""
 
     id: str
     fence: int
@@ -23,7 +39,7 @@ class DeadHold(NamedTuple):
 
 
 class Revival(NamedTuple):
-    """A dead job's way back to life: same id, key and fence, fresh attempts; a payload only where it was edited."""
+    """Makes a dead job ready again: same id, key and fence, fresh attempts; `payload` only if it was edited."""
 
     hold: DeadHold
     lane: Lane
@@ -37,8 +53,8 @@ class Revival(NamedTuple):
         return self.hold.id
 
 
-class Amendment(NamedTuple):
-    """A dead job's new payload and the lane of its version."""
+class DeadEdit(NamedTuple):
+    """A new payload for a dead job, and the lane for its version."""
 
     hold: DeadHold
     lane: Lane
@@ -46,7 +62,7 @@ class Amendment(NamedTuple):
 
 
 class Refusal(StrEnum):
-    """Why a dead job was not brought back."""
+    """Why a dead job was not revived."""
 
     CHANGED = "changed"  # it is not dead any more, or died again since it was read
     KEY_TAKEN = "key_taken"  # another job holds its idempotency key
@@ -67,7 +83,7 @@ _REASONS = {
 
 @dataclass(frozen=True, slots=True)
 class Revived:
-    """What became of revivals: the ids that are live again, and why the others are not."""
+    """The result of revivals: ids of live jobs, and the refusal of each other job."""
 
     ids: frozenset[str]
     refused: dict[str, Refusal]
@@ -75,60 +91,60 @@ class Revived:
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """What is known of one stage of a replay once its jobs have ended, or patience has."""
+    """Counts of one stage of a replay, taken when its jobs have ended or the time for them is over."""
 
     number: int
     revived: int
     refused: int
     succeeded: int
-    failed_again: int  # dead of the same fingerprint as before, or failing still
-    failed_otherwise: int  # dead of something else
+    failed_again: int  # dead with the same fingerprint as before, or retrying
+    failed_otherwise: int  # dead with another fingerprint
     unfinished: int
 
     @property
     def ended(self) -> int:
-        """How many there is a verdict about."""
+        """How many jobs have ended."""
         return self.revived - self.unfinished
 
     @property
     def failed(self) -> int:
-        """How many did not get better."""
+        """How many jobs failed again, with the same error or another."""
         return self.failed_again + self.failed_otherwise
 
 
 def revive(
     job: JobRecord, payload: str | None = None, version: int | None = None, limits: str | None = None
 ) -> Revival:
-    """Decide how a dead job comes back, with its payload or with an edited one of the given version and limits."""
+    """Return the revival of a dead job, with its payload or with an edited one of the given version and limits."""
     states.require(job.state, State.READY)
     return Revival(hold_of(job), _lane(job, version, limits), State.READY, job.key, payload)
 
 
-def amend(job: JobRecord, payload: str, version: int, limits: str | None = None) -> Amendment:
-    """Decide what a dead job looks like with an edited payload; it stays dead."""
+def edit_dead(job: JobRecord, payload: str, version: int, limits: str | None = None) -> DeadEdit:
+    """Return the edit of a dead job's payload; the job stays dead."""
     states.require(job.state, State.READY)
-    return Amendment(hold_of(job), _lane(job, version, limits), payload)
+    return DeadEdit(hold_of(job), _lane(job, version, limits), payload)
 
 
-def withdraw(job: JobRecord) -> DeadHold:
-    """Decide that a dead job is cancelled."""
+def cancel_dead(job: JobRecord) -> DeadHold:
+    """Return the hold for cancelling a dead job; IllegalMove if it is not dead."""
     states.require(job.state, State.CANCELLED)
     return hold_of(job)
 
 
 def hold_of(job: JobRecord) -> DeadHold:
-    """The situation that a decision about a dead job is taken in."""
+    """Return the death that a decision about this record refers to."""
     assert job.finished_at
     return DeadHold(job.id, job.fence, job.finished_at)
 
 
 def stage_size(number: int) -> int:
-    """How many jobs the stage has, counted from 1: 1, then 10, then growing up to a bound."""
+    """Return how many jobs stage `number` replays, counted from 1: 1, 10, 100, then 1,000 each."""
     return STAGES[min(number, len(STAGES)) - 1]
 
 
 def why_stop(stage: Stage, tolerance: float = TOLERANCE) -> str | None:
-    """Why the replay should not go on after this stage; None where it should."""
+    """Return why the replay stops after this stage, or None if it goes on."""
     if stage.revived and not stage.ended:
         return f"none of the {stage.revived} jobs of stage {stage.number} ended in time; is a worker running?"
     allowed = 0.0 if stage.number <= CAREFUL_STAGES else tolerance * stage.ended

@@ -1,31 +1,31 @@
-"""What follows when a job was not started in time: the job that its submitter named for that case.
+"""Expired jobs, and the follow-up job that a submitter can name for a job that does not start before its not_after.
 
-The name travels with the expired job, in its stored options, so that whoever expires it knows what follows without the
-application's code. The id of the following job is made from that of the expired one: there can be only one.
+The follow-up is named in the stored options of the job, so the process that expires it does not need the application's
+code. The id of the follow-up is derived from the id of the expired job, so each expired job has at most one.
 """
 
 import json
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from fairlead.core.durations import words
+from fairlead.core.durations import humanize, instant
 from fairlead.core.jobs.ids import derived_id
-from fairlead.core.jobs.model import ErrorInfo, Held, Lane, NewJob, Priority, instant
+from fairlead.core.jobs.model import ErrorInfo, Held, Lane, NewJob, Priority
 from fairlead.core.protection.limits import declared_marks
 
 OPTION = "on_late"
 FACTS = ("job_id", "type", "tenant", "run_at", "not_after", "late_by")
 
 
-class Late(NamedTuple):
-    """A job that has not started, so many seconds after its not_after."""
+class LateJob(NamedTuple):
+    """A job that has not started, `late_by` seconds after its not_after."""
 
     job: Held
     late_by: float
 
 
 class ExpiredJob(NamedTuple):
-    """An expired job as it is stored."""
+    """The stored fields of an expired job that a follow-up needs."""
 
     id: str
     lane: Lane
@@ -35,13 +35,15 @@ class ExpiredJob(NamedTuple):
     options: str
 
 
-def late_error(late_by: float) -> ErrorInfo:
-    """Why a job expired."""
-    return ErrorInfo("Expired", f"it had not started when its not_after had passed by {words(late_by)}", failure=None)
+def expiry_error(late_by: float) -> ErrorInfo:
+    """Return the error of an expired job."""
+    return ErrorInfo(
+        "Expired", f"it had not started when its not_after had passed by {humanize(late_by)}", failure=None
+    )
 
 
 def follow_up(expired: ExpiredJob) -> NewJob | None:
-    """The job that tells the submitter, if one was named."""
+    """Return the follow-up job, or None if the submitter named none."""
     target = json.loads(expired.options).get(OPTION)
     if target is None:
         return None
@@ -52,7 +54,7 @@ def follow_up(expired: ExpiredJob) -> NewJob | None:
 
 
 def facts(expired: ExpiredJob) -> dict[str, Any]:
-    """What can be told about an expired job, as the following job's arguments."""
+    """Return the facts about an expired job that a follow-up can take as arguments."""
     return {
         "job_id": expired.id,
         "type": expired.lane.type,
@@ -71,7 +73,7 @@ def target(
     limits: Sequence[Mapping[str, Any]] = (),
     needs: Sequence[str] = (),
 ) -> Mapping[str, Any]:
-    """What is stored with a job about the one that follows if it expires."""
+    """Return the follow-up's type, version, pool and arguments as stored in a job's options."""
     known = {"type": type_name, "version": version, "pool": pool, "takes": list(takes)}
     limited = {"limits": [{"name": limit["name"], "key": limit["key"]} for limit in limits], "needs": list(needs)}
     return known | {name: value for name, value in limited.items() if value}

@@ -1,7 +1,7 @@
-"""Why runs fail, and the retry policy of each reason.
+"""Failure classes, the retry policy of each, and error fingerprints.
 
 Attempts are counted over all reasons together. A failure is retried while the job has had fewer attempts than the
-policy of that failure's class allows; a lost worker burns no attempt and is counted apart.
+policy of that failure's class allows; a lost worker uses up no attempt and is counted separately.
 """
 
 import re
@@ -17,8 +17,8 @@ LENGTH = 12
 LONGEST_MESSAGE = 300
 LONGEST_READ = 2_000
 
-# In this order: a text in quotes may hold a path, a path may hold a number. Each begins where no word is under way,
-# so that no text is read more than a few times.
+# The order matters: quoted text may contain a path, a path may contain a number. No pattern starts inside a word, so
+# that matching takes linear time.
 _PATTERNS = {
     "text": r"(?<!\w)'[^'\n]*'(?!\w)|\"[^\"\n]*\"|`[^`\n]*`",
     "url": r"(?<!\w)[a-zA-Z][a-zA-Z0-9+.-]{0,20}://\S+",
@@ -35,13 +35,13 @@ _VARIABLE = re.compile("|".join(f"(?P<{name}>{pattern})" for name, pattern in _P
 
 
 def fingerprint(error_type: str, message: str = "", frame: str | None = None) -> str:
-    """The fingerprint of an error that was raised in `frame`, a file and a function of the user's code."""
+    """Return the fingerprint of an error raised in `frame`, a file and a function of the user's code."""
     source = "\x00".join((error_type, normalise(message), frame or ""))
     return sha256(source.encode("utf-8", "backslashreplace")).hexdigest()[:LENGTH]
 
 
 def normalise(message: str) -> str:
-    """The message with a placeholder for each number, id, quoted text, address, path and time; bounded."""
+    """Return the message with placeholders for numbers, ids, quoted text, addresses, paths and times; shortened."""
     replaced = _VARIABLE.sub(lambda match: f"<{match.lastgroup}>", message[:LONGEST_READ])
     return " ".join(replaced.split())[:LONGEST_MESSAGE]
 
@@ -57,25 +57,25 @@ class FailureClass(StrEnum):
 
     APPLICATION = "application"  # the handler raised an error of its own
     TIMEOUT = "timeout"  # it ran for longer than its timeout
-    DEPENDENCY = "dependency"  # something that it needs was away, or asked to be left alone
+    DEPENDENCY = "dependency"  # a dependency was unavailable, or asked for fewer requests
     CRASH = "crash"  # the worker that ran it was lost
-    RESOURCE = "resource"  # it used more than it may
+    RESOURCE = "resource"  # it used more memory or other resources than allowed
     PERMANENT = "permanent"  # trying again cannot help
-    POISON = "poison"  # its type fails for nearly everyone
+    POISON = "poison"  # most runs of its type fail
 
     __hash__ = str.__hash__
 
     @classmethod
     def parse(cls, value: "FailureClass | str") -> "FailureClass":
-        """The class by its name."""
+        """Return the class with this name; ConfigError if there is none."""
         try:
             return cls(value)
         except ValueError:
             raise ConfigError(f"{value!r} is not a failure class; it must be one of {', '.join(cls)}") from None
 
 
-class Curb(StrEnum):
-    """What ended a job that its own policy would have let live."""
+class RetryDenial(StrEnum):
+    """Why a retry that the job's own policy allows was denied."""
 
     BUDGET = "budget"  # its tenant's retries were used up
     QUARANTINE = "quarantine"  # its type is in quarantine
@@ -91,37 +91,37 @@ AT_ONCE = Retry(attempts=CRASH_LIMIT, backoff="fixed", first=0)
 
 @dataclass(frozen=True, slots=True)
 class Policies:
-    """The retry policies of a job type: that for its own errors, and those that were declared for other classes."""
+    """The retry policies of a job type: one for application errors, and those declared for other failure classes."""
 
     application: Retry = field(default_factory=Retry)
     declared: Mapping[FailureClass, Retry] = field(default_factory=dict)
 
     def of(self, failure: FailureClass) -> Retry:
-        """The policy for a class of failures; what was not declared follows from that for application errors."""
+        """Return the policy for a failure class, declared or derived from the policy for application errors."""
         return self.declared.get(failure) or _default(failure, self.application)
 
     def but(self, application: Retry) -> "Policies":
-        """The same with another policy for application errors; one whose function is elsewhere waits as this one."""
+        """Return a copy with another policy for application errors; a custom backoff keeps this one's function."""
         if application.backoff == CUSTOM:
             application = replace(self.application, attempts=application.attempts, max_age=application.max_age)
         return replace(self, application=application)
 
 
 def policies(application: Retry, declared: Mapping[FailureClass | str, Retry] | None) -> Policies:
-    """Checked policies; ConfigError for a class whose policy cannot be declared."""
+    """Return valid policies; ConfigError for a class whose policy cannot be declared."""
     parsed = {FailureClass.parse(name): policy for name, policy in (declared or {}).items()}
     for name, policy in parsed.items():
         if name not in CHANGEABLE:
             raise ConfigError(f"there is no policy to declare for {name} failures: {_FIXED[name]}")
         if not isinstance(policy, Retry):
             raise ConfigError(f"the policy for {name} failures is {policy!r:.100}; it must be a fairlead.Retry")
-    if FailureClass.CRASH in parsed:  # the job runs again at once, so only their number can be chosen
+    if FailureClass.CRASH in parsed:  # the job runs again at once, so only the number of attempts can be chosen
         parsed[FailureClass.CRASH] = replace(AT_ONCE, attempts=parsed[FailureClass.CRASH].attempts)
     return Policies(application, parsed)
 
 
 def policy_for(policy: Retry | Policies, failure: FailureClass) -> Retry:
-    """The policy in force; a Retry alone is that of application errors."""
+    """Return the policy for a failure class; a plain Retry is the policy for application errors."""
     return policy.of(failure) if isinstance(policy, Policies) else _default(failure, policy)
 
 
@@ -147,7 +147,7 @@ def _at_most(policy: Retry, attempts: int) -> Retry:
 
 
 def _for_dependencies(application: Retry) -> Retry:
-    """Exponential, unless the type says itself how long to wait."""
+    """Return an exponential policy, unless the type declares its own backoff."""
     if application.kind != "list" or application.delays != DEFAULT_DELAYS:
         return application
     return Retry(application.attempts, max_age=application.max_age, **DEPENDENCY_BACKOFF)  # type: ignore[arg-type]
@@ -159,7 +159,7 @@ _FIXED = {
 }
 
 
-# Exceptions by name, so that nothing has to be imported to know them; None means: look at its HTTP status.
+# Exceptions by name, so that no library has to be imported; None means: classify by HTTP status.
 _DEPENDENCIES = {
     "builtins": "ConnectionError TimeoutError",
     "errno": "ENETDOWN ENETUNREACH ENETRESET EHOSTDOWN EHOSTUNREACH",
@@ -207,19 +207,19 @@ KNOWN: dict[str, FailureClass | None] = {
     "builtins.MemoryError": FailureClass.RESOURCE,
     "fairlead.errors.PayloadError": FailureClass.PERMANENT,
 }
-# The other side says to come again, or that it is its own fault.
+# Statuses that ask for a later attempt.
 BUSY_STATUSES = frozenset({408, 425, 429})
-# By their definition the same request gets the same answer. Other refusals may pass: a token is renewed (401), a thing
-# appears (404), a conflict ends (409), and 400 is what many services answer to everything.
+# Statuses for which the same request gets the same answer. Others may be temporary: a token is renewed (401), a
+# resource is created (404), a conflict ends (409), and many services answer 400 to everything.
 FINAL_STATUSES = frozenset({403, 405, 410, 413, 414, 415, 422, 451})
 
 
 def classify(
     names: Sequence[str], status: int | None = None, tables: Sequence[Mapping[str, FailureClass]] = ()
 ) -> FailureClass:
-    """The class of an exception by the names of its type and its bases, nearest first, and by its HTTP status.
+    """Return the failure class of an exception from the names of its type and bases, nearest first, and HTTP status.
 
-    The user's tables go before what Fairlead knows, however far up the bases they match.
+    A match in the user's tables wins over Fairlead's own table, even if it is on a more distant base.
     """
     for table in tables:
         for name in names:

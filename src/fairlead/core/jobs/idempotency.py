@@ -1,4 +1,4 @@
-"""Idempotency within one submission: the first job with a key stands for all that carry the same."""
+"""Idempotency keys: checking them, and finding duplicates within one submission."""
 
 from collections.abc import Sequence
 
@@ -10,7 +10,7 @@ MAX_KEY_LENGTH = 255
 
 
 def unique(key: str, scope: Scope | str = Scope.ACTIVE, window: Duration | None = None) -> Unique:
-    """A checked idempotency key."""
+    """Return a valid idempotency key; ConfigError if key, scope and window do not fit together."""
     check_key(key)
     try:
         scope = Scope(scope)
@@ -22,7 +22,7 @@ def unique(key: str, scope: Scope | str = Scope.ACTIVE, window: Duration | None 
 
 
 def check_key(key: str) -> str:
-    """The key, or a part of one, itself; ConfigError where it cannot be."""
+    """Return the key, or part of a key, if it is valid; else ConfigError."""
     if not isinstance(key, str):
         raise ConfigError(
             f"idempotency_key={key!r:.100} is not text; write it like idempotency_key=f'order-{{order_id}}'"
@@ -32,25 +32,30 @@ def check_key(key: str) -> str:
     return key
 
 
+def name_of(job: NewJob) -> tuple[str, str, str]:
+    """Return what identifies a key: tenant, type and key; for a job without a key, its own id instead."""
+    return job.lane.tenant, job.lane.type, job.unique.key if job.unique else job.id
+
+
 def split_repeats(jobs: Sequence[NewJob]) -> tuple[list[NewJob], dict[str, str]]:
-    """The jobs without those whose key came earlier in the batch, and whose id stands for which repeat."""
-    first: dict[tuple[str, str], str] = {}
+    """Return the jobs without repeated keys, and for each repeat (by id) the id of the first job with its key."""
+    first: dict[tuple[str, str, str], str] = {}
     kept: list[NewJob] = []
     stands_for: dict[str, str] = {}
     for job in jobs:
         if job.unique is None:
             kept.append(job)
             continue
-        standing = first.setdefault((job.lane.tenant, job.unique.key), job.id)
-        if standing == job.id:
+        first_id = first.setdefault(name_of(job), job.id)
+        if first_id == job.id:
             kept.append(job)
         else:
-            stands_for[job.id] = standing
+            stands_for[job.id] = first_id
     return kept, stands_for
 
 
 def answers(jobs: Sequence[NewJob], stands_for: dict[str, str], existing: dict[str, str]) -> list[Enqueued]:
-    """What each submission became, in order: `existing` maps an id to the stored job that already had its key."""
+    """Return the result of each submission in order; `existing` maps an id to the stored job that holds its key."""
     replies = []
     for job in jobs:
         kept = stands_for.get(job.id, job.id)

@@ -7,8 +7,8 @@
     10 bits  shard
     52 bits  random
 
-The client makes the id, so that an insert whose commit was lost in a network cut can be repeated: the same id
-cannot be inserted twice. A look-up by id knows the shard without a directory.
+The client makes the id, so an insert whose commit was lost in a network failure can be repeated: the same id cannot be
+inserted twice. The id contains the shard, so a look-up by id needs no directory.
 """
 
 import os
@@ -24,12 +24,12 @@ SEQUENCE = tuple(f"{number:03x}" for number in range(1 << 12))
 _lock = threading.Lock()
 _last_stamp = 0
 _random = Random(os.urandom(32))
-# A forked process that went on with the same numbers would make the same ids.
+# A forked process would otherwise generate the same ids as its parent.
 os.register_at_fork(after_in_child=lambda: _random.seed(os.urandom(32)))
 
 
 def make_ids(count: int, now: float, shard: int = 0, rng: Random | None = None) -> list[str]:
-    """Make `count` ids that sort after all ids this process made before."""
+    """Return `count` new ids that sort after all ids this process made before."""
     random = rng or _random
     digits = f"{random.getrandbits(RANDOM * 4 * count):0{RANDOM * count}x}"
     fixed, head, millis, at = f"{0x800 | shard:03x}", "", -1, 0
@@ -45,13 +45,13 @@ def make_ids(count: int, now: float, shard: int = 0, rng: Random | None = None) 
 
 
 def derived_id(job_id: str, purpose: str) -> str:
-    """The id of the one job that follows from another for a purpose: the same each time, in the same shard."""
+    """Return the id of the job that follows from `job_id` for a purpose: the same each time, in the same shard."""
     digest = blake2b(f"{job_id}:{purpose}".encode(), digest_size=8).hexdigest()
     return f"{job_id[:22]}{digest[0]}-{digest[1:13]}"
 
 
 def shard_of(job_id: str) -> int:
-    """The shard that a job lives in."""
+    """Return the shard in a job id."""
     return int(job_id[19:23], 16) >> 4 & 0x3FF
 
 
@@ -64,7 +64,7 @@ def is_id(text: str) -> bool:
 
 
 def _stamps(count: int, millis: int) -> range:
-    """Reserve `count` values of (milliseconds, sequence), always above the last ones given out."""
+    """Reserve `count` values of (milliseconds, sequence), above all values reserved before."""
     global _last_stamp
     with _lock:
         first = max(millis << 12, _last_stamp + 1)

@@ -1,25 +1,21 @@
-"""The words of Fairlead as data: what a job is to the client, to a worker and to the store.
+"""A job on its way from submission to settlement: lane, new job, claim, hold, outcome, settlement.
 
 Instants are seconds since 1970 by the database's clock, durations are seconds; what people read has datetimes.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
 from enum import IntEnum, StrEnum
 from functools import cached_property, lru_cache
 from hashlib import blake2b
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from fairlead.core.durations import instant as instant
-from fairlead.core.jobs.failure import Curb, FailureClass
-from fairlead.core.jobs.progress import Progress
+from fairlead.core.jobs.failure import FailureClass, RetryDenial
 from fairlead.core.jobs.states import READY, State
 from fairlead.errors import ConfigError
 
 
 class Priority(IntEnum):
-    """The order of work within a tenant; a lower number goes first."""
+    """The priority of a job within its tenant; a lower number goes first."""
 
     CRITICAL = 0
     HIGH = 1
@@ -28,7 +24,7 @@ class Priority(IntEnum):
 
     @classmethod
     def parse(cls, value: "Priority | str | int") -> "Priority":
-        """The priority by its name or number."""
+        """Return the priority with this name or number; ConfigError if there is none."""
         try:
             return cls[value.upper()] if isinstance(value, str) else cls(value)
         except (KeyError, ValueError):
@@ -37,32 +33,32 @@ class Priority(IntEnum):
 
     @property
     def word(self) -> str:
-        """The name as users write it."""
+        """The name in lower case, as users write it."""
         return self.name.lower()
 
 
 class LaneFields(NamedTuple):
-    """What a lane consists of."""
+    """The fields of a lane."""
 
     pool: str
     tenant: str
     type: str
     priority: Priority
     version: int
-    limits: str = ""  # marks of what the handler declared (core.limits)
+    limits: str = ""  # names of limits and dependencies that the handler declared (core.protection.limits)
 
 
 class Lane(LaneFields):
-    """All ready jobs of one pool, tenant, type, priority, payload version and limits: alike, first in first out."""
+    """A first-in-first-out queue of jobs with equal pool, tenant, type, priority, payload version and limits."""
 
     @cached_property
     def id(self) -> int:
-        """A number that every process computes alike, so that no look-up is needed to enqueue."""
+        """A hash of the fields, the same in every process, so that enqueueing needs no look-up."""
         return _lane_id(self)
 
     @property
     def is_keyed(self) -> bool:
-        """Whether a key of the payload is part of it, so that there may be any number of such lanes."""
+        """Whether the limits contain a key of the payload, so that the number of such lanes has no bound."""
         return "=" in self.limits
 
 
@@ -74,16 +70,16 @@ def _lane_id(lane: Lane) -> int:
 
 
 class Scope(StrEnum):
-    """For how long an idempotency key keeps its job."""
+    """For how long an idempotency key refers to its job."""
 
     ACTIVE = "active"  # until the job has ended
-    WINDOW = "window"  # for a time after submission
+    WINDOW = "window"  # for `window` seconds after submission
     FOREVER = "forever"
 
 
 @dataclass(frozen=True, slots=True)
 class Unique:
-    """An idempotency key and its reach."""
+    """An idempotency key with its scope."""
 
     key: str
     scope: Scope = Scope.ACTIVE
@@ -92,7 +88,7 @@ class Unique:
 
 @dataclass(slots=True)
 class NewJob:
-    """A job about to be stored. `delay` counts from the store's now; `run_at` is an instant the caller named."""
+    """A job to be stored. `delay` counts from the database's now; `run_at` is an instant that the caller gave."""
 
     id: str
     lane: Lane
@@ -104,11 +100,11 @@ class NewJob:
     unique: Unique | None = None
     options: str | None = None
     parent: str | None = None
-    deferred: float | None = None  # seconds that it was put off, since the system is overloaded
+    deferred: float | None = None  # seconds by which overload delayed the job
 
     @property
     def is_plain(self) -> bool:
-        """Whether it is ready now and has nothing but its lane and its payload."""
+        """Whether the job is ready now and has no options beside lane and payload."""
         return (
             self.state is READY
             and self.run_at is None
@@ -120,7 +116,7 @@ class NewJob:
 
 
 class Enqueued(NamedTuple):
-    """What became of a submission: the id it has in the store, whether that job was there before, or was shed."""
+    """The result of a submission: the job's id, whether it is a duplicate of an earlier job, whether it was shed."""
 
     id: str
     duplicate: bool
@@ -128,16 +124,16 @@ class Enqueued(NamedTuple):
 
 
 class Lease(NamedTuple):
-    """A worker's right to what it claims: its boot id and a random token for this claim."""
+    """The owner of a claim: the worker's boot id, and a random token for this claim."""
 
     owner: str
     token: str
 
 
 class Hold(NamedTuple):
-    """The exact situation a writer saw; a write counts only if the job is still in it.
+    """The state, fence and lease that a decision is based on; the write applies only if the job still has them.
 
-    `cancelled` says that somebody has asked to cancel this run; a success counts all the same.
+    `cancelled` says that this run has a cancel request; a success applies in spite of one.
     """
 
     state: State
@@ -148,7 +144,7 @@ class Hold(NamedTuple):
 
 
 class CancelRequest(NamedTuple):
-    """Somebody's wish that a running job ends: who, why, and how long its handler may take to end by itself."""
+    """A request to cancel a running job: by whom, why, and how long its handler may take to end by itself."""
 
     by: str
     reason: str | None
@@ -156,7 +152,7 @@ class CancelRequest(NamedTuple):
 
 
 class Quota(NamedTuple):
-    """How many jobs to take from a lane; nothing that became ready before `since` needs to be looked at."""
+    """How many jobs to claim from a lane; no job in it became ready before `since`."""
 
     lane: int
     most: int
@@ -164,14 +160,14 @@ class Quota(NamedTuple):
 
 
 class ActiveLane(NamedTuple):
-    """A lane with ready jobs, and when the first of them became ready."""
+    """A lane with ready jobs, and when the oldest of them became ready."""
 
     lane: Lane
     since: float
 
 
 class Claim(NamedTuple):
-    """A job in a worker's hands. `age` and `time_left` are as of the claim."""
+    """A job that a worker has claimed. `age` and `time_left` are as of the claim."""
 
     id: str
     lane: Lane
@@ -186,22 +182,21 @@ class Claim(NamedTuple):
     options: str | None
     lease: Lease
     cancel: CancelRequest | None = None
-    place: int | None = None  # where the store keeps it, if it says so
 
     @property
     def hold(self) -> Hold:
-        """What a settlement of this claim must find unchanged."""
+        """The hold for settling this claim."""
         return _hold(self.fence, self.lease, self.cancel is not None)
 
 
 @lru_cache(maxsize=1024)
 def _hold(fence: int, lease: Lease, cancelled: bool) -> Hold:
-    """The jobs of one claim mostly share it."""
+    """Return a hold; most jobs of one claim share it."""
     return Hold(State.RUNNING, fence, lease.owner, lease.token, cancelled)
 
 
 class Held(NamedTuple):
-    """A live job as a settler other than its worker sees it: the recoverer, or an operator."""
+    """A live job as read by a settler other than its worker: the recoverer or an operator."""
 
     id: str
     lane: Lane
@@ -220,8 +215,8 @@ class Ending(StrEnum):
     SUCCEEDED = "succeeded"
     FAILED = "failed"
     TIMED_OUT = "timed_out"
-    SNOOZED = "snoozed"  # the handler wants to run later
-    DISCARDED = "discarded"  # the handler says that the job is not needed
+    SNOOZED = "snoozed"  # the handler asked to run later
+    DISCARDED = "discarded"  # the handler decided that the job is not needed
     RELEASED = "released"  # the worker stopped and gave the job back
     LOST = "lost"  # the lease ran out
     CANCELLED = "cancelled"
@@ -232,18 +227,18 @@ class Ending(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ErrorInfo:
-    """An error as it is kept: bounded text, never an object. `failure` is None where nothing has failed."""
+    """An error as stored: bounded text. `failure` is None if nothing failed, as for a cancelled job."""
 
     type: str
     message: str
     traceback: str | None = None
     failure: FailureClass | None = FailureClass.APPLICATION
-    retry_after: float | None = field(default=None, compare=False)  # the wait that was asked for; it is not kept
-    fingerprint: str | None = field(default=None, compare=False)  # follows from the rest and the place it came from
+    retry_after: float | None = field(default=None, compare=False)  # the requested wait in seconds; not stored
+    fingerprint: str | None = field(default=None, compare=False)  # derived from type, message and frame
 
 
 class Outcome(NamedTuple):
-    """What a run ended in; core.settle decides what follows. `stored` is that decision, where it is stored already."""
+    """How a run ended; core.jobs.settle decides what follows. `stored` is that decision if it is already stored."""
 
     ending: Ending
     result: str | None = None
@@ -252,7 +247,7 @@ class Outcome(NamedTuple):
 
 
 class Settlement(NamedTuple):
-    """The state change that follows from an outcome, valid only while `hold` still holds."""
+    """The state change that follows from an outcome; it applies only while `hold` holds."""
 
     id: str
     hold: Hold
@@ -264,135 +259,9 @@ class Settlement(NamedTuple):
     result: str | None = None
     error: ErrorInfo | None = None
     calls_back: bool = False  # the job wants somebody told when it ends
-    place: int | None = None  # where the store keeps the job, if it said so
-    curbed_by: Curb | None = None
+    retry_denied_by: RetryDenial | None = None
 
     @property
     def recorded(self) -> bool:
-        """Whether the attempt gets a row of its own: all do but those that ended the job well."""
+        """Whether the run is stored as an attempt: every run but a successful one."""
         return self.ending is not Ending.SUCCEEDED and self.hold.state is State.RUNNING
-
-
-@dataclass(frozen=True, slots=True)
-class WorkerInfo:
-    """A worker process as it registers itself; the id is new at every boot."""
-
-    id: str
-    host: str
-    pid: int
-    pools: tuple[str, ...]
-    types: tuple[str, ...]
-    slots: int
-    version: str
-
-
-@dataclass(frozen=True, slots=True)
-class WorkerRecord:
-    """A registered worker as an operator sees it."""
-
-    info: WorkerInfo
-    started_at: datetime
-    lease_left: float
-    state: str
-    report: Mapping[str, Any]
-
-    @property
-    def live(self) -> bool:
-        """Whether its lease still runs."""
-        return self.lease_left > 0
-
-
-@dataclass(frozen=True, slots=True)
-class JobType:
-    """A registered type: what a process without the handler's code needs in order to submit to it."""
-
-    name: str
-    version: int
-    pool: str
-    schema: Mapping[str, Any]
-    settings: Mapping[str, Any] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
-class AttemptRecord:
-    """One run of a job that did not end it well."""
-
-    fence: int
-    attempt: int
-    worker: str | None
-    started_at: datetime | None
-    ended_at: datetime
-    ending: Ending
-    error: ErrorInfo | None
-    due_at: datetime | None = None  # when this run was due, and when the job became ready for it
-    ready_at: datetime | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class JobRecord:
-    """A job as it is read, live or finished."""
-
-    id: str
-    type: str
-    tenant: str
-    pool: str
-    priority: Priority
-    version: int
-    state: State
-    payload: str
-    attempt: int
-    crashes: int
-    fence: int
-    created_at: datetime
-    run_at: datetime
-    not_after: datetime | None
-    started_at: datetime | None
-    finished_at: datetime | None
-    worker: str | None
-    result: Any  # JSON text as a store has it; in a program what the handler returned
-    error: ErrorInfo | None
-    key: str | None
-    options: str | None
-    parent: str | None
-    replays: int = 0
-    limits: str = ""
-    progress: Progress | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class JobFilter:
-    """Which jobs a listing wants; an empty field does not restrict. A live job has no fingerprint and no end."""
-
-    states: tuple[State, ...] = ()
-    type: str | None = None
-    tenant: str | None = None
-    pool: str | None = None
-    priority: Priority | None = None
-    key: str | None = None
-    fingerprint: str | None = None
-    error_type: str | None = None
-    finished_after: float | None = None
-    finished_before: float | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class DeadGroup:
-    """Dead jobs of one type that died of errors with one fingerprint; the newest of them is the sample."""
-
-    fingerprint: str | None
-    type: str
-    error_type: str | None
-    message: str
-    sample: str
-    count: int
-    tenants: int
-    first_at: datetime
-    last_at: datetime
-
-
-@dataclass(frozen=True, slots=True)
-class Page:
-    """Jobs, newest first, and the cursor that continues after them."""
-
-    jobs: tuple[JobRecord, ...]
-    cursor: str | None

@@ -1,4 +1,4 @@
-"""What may be in a payload or result: bounded JSON that every database can keep."""
+"""Validation of payloads and results: bounded JSON that every database can store."""
 
 import json
 import re
@@ -7,13 +7,13 @@ from typing import Any, NoReturn
 from fairlead.errors import PayloadTooLarge, UnsafePayload
 
 MAX_DEPTH = 64
-MOST_DIGITS = 4300  # of a number that Python reads back
+MOST_DIGITS = 4300  # of a number; Python parses no longer ones
 
-_LONG_NUMBER = re.compile(rf"(?<![0-9])[0-9]{{{MOST_DIGITS + 1}}}")  # tried once for each run of digits
+_LONG_NUMBER = re.compile(rf"(?<![0-9])[0-9]{{{MOST_DIGITS + 1}}}")  # the lookbehind tries each run of digits once
 
 
 def check_payload(given: bytes, limit: int, what: str = "payload") -> str:
-    """The JSON text, which must be small, shallow and free of what a database or parser cannot take."""
+    """Return the JSON text; PayloadTooLarge or UnsafePayload if it is too large, too deep or not storable."""
     if len(given) > limit:
         raise PayloadTooLarge(
             f"the {what} has {len(given):,} bytes and at most {limit:,} are kept; "
@@ -26,7 +26,7 @@ def check_payload(given: bytes, limit: int, what: str = "payload") -> str:
 
 
 def _is_suspicious(text: str) -> bool:
-    """A quick look that never misses a problem; most texts end here."""
+    """A fast check without false negatives; most texts need no other."""
     return (
         "NaN" in text
         or "Infinity" in text
@@ -42,7 +42,7 @@ def _check_closely(text: str, what: str) -> None:
     except RecursionError:
         raise UnsafePayload(_too_deep(what)) from None
     except ValueError as error:
-        raise UnsafePayload(f"the {what} contains what cannot be read back ({error}); shorten it") from None
+        raise UnsafePayload(f"the {what} contains a value that cannot be read back ({error}); shorten it") from None
     _walk(value, what, what, 0)
 
 

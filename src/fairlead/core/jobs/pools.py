@@ -1,11 +1,10 @@
-"""Pools: classes of work by how long it runs, and which of them a type belongs to.
+"""Pools: classes of jobs by run time, their settings, and moving a type to the pool that fits its run times.
 
-A type declares its pool. Where its measured run times say otherwise, its future jobs go to the pool that fits: when
-more than 1 % of its runs in an hour, and at least 100, were longer than its pool allows, and the 95th percentile
-belongs elsewhere. A move holds for an hour at least.
+A type declares its pool. Its future jobs move to another pool when more than 1 % of its runs in an hour, and at least
+100, took longer than the pool allows and the 95th percentile fits the other pool. A move lasts for at least an hour.
 
-Nothing that runs is touched: a lease is renewed as long as its worker lives, so a job that outlives its pool's time is
-neither stopped nor started a second time.
+Running jobs are not affected: their leases are renewed as long as the worker lives, so a job that runs longer than its
+pool allows is neither stopped nor started a second time.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -20,8 +19,8 @@ from fairlead.core.protection.controls import Controls
 from fairlead.core.stored import readable
 from fairlead.errors import ConfigError
 
-POOL = "pool"  # the kind of control that pools are
-PLACE = "place"  # the kind of control that says which pool a type's future jobs go to
+POOL = "pool"  # the kind of the controls with pool settings
+PLACE = "place"  # the kind of the controls that move a type to another pool
 CHANGEABLE = ("longest", "concurrency", "estimate", "wait", "depth", "attempts", "timeout", "lease")
 MOST_CONCURRENCY = 10_000
 SHORTEST_LEASE, LONGEST_LEASE = 1.0, 3600.0
@@ -33,18 +32,18 @@ WINDOW = 3600.0
 
 @dataclass(frozen=True, slots=True)
 class Pool:
-    """A pool's settings. `longest` and the rest are seconds; None is no limit."""
+    """The settings of a pool. Durations are seconds; None is no limit."""
 
     name: str
-    longest: float | None = None  # what its jobs should run at most; what runs longer belongs elsewhere
-    concurrency: int | None = None  # the slots of one worker that its jobs may take
-    estimate: float = 10.0  # what a job is charged at first if its type never ran
-    wait: float | None = None  # the longest that a job should wait
-    depth: int | None = None  # how many jobs should be ready at most
-    attempts: int | None = None  # how often a job is tried whose type declares no retry policy
-    timeout: float | None = None  # after which a run is stopped whose type declares no timeout
-    lease: float | None = None  # how long the jobs of a worker that has died wait at most; None is the setting
-    shared_only: bool = False  # whether `concurrency` is for workers that serve other pools too
+    longest: float | None = None  # the longest intended run time; types that run longer are moved
+    concurrency: int | None = None  # slots of one worker that its jobs may occupy
+    estimate: float = 10.0  # run time charged for a job whose type never ran
+    wait: float | None = None  # the longest intended wait of a job
+    depth: int | None = None  # the largest intended number of ready jobs
+    attempts: int | None = None  # attempts of a job whose type declares no retry policy
+    timeout: float | None = None  # timeout of a run whose type declares none
+    lease: float | None = None  # lease of its workers, so the longest wait after a crash; None is the setting
+    shared_only: bool = False  # `concurrency` applies only to workers that serve other pools too
 
     def __post_init__(self) -> None:
         check_name("pool", self.name)
@@ -64,11 +63,11 @@ class Pool:
                 raise ConfigError(f"a pool's {name} must be a duration above nothing, not {value!r}")
 
     def room(self, alone: bool) -> int | None:
-        """How many of its jobs a worker may have; `alone` is one that serves no other pool."""
+        """Return how many jobs of the pool a worker may run; `alone` says that it serves no other pool."""
         return None if alone and self.shared_only else self.concurrency
 
     def changed(self, value: Mapping[str, Any]) -> "Pool":
-        """The pool with settings that were changed at run time."""
+        """Return the pool with the settings that were changed at run time."""
         known = {name: value[name] for name in CHANGEABLE if name in value}
         return replace(self, shared_only=self.shared_only and "concurrency" not in known, **known)
 
@@ -85,35 +84,35 @@ BY_LENGTH = ("short", "medium", "long")
 
 
 class Pools:
-    """The pools as the controls have them; one that nobody has set up has no limits."""
+    """The pools with the settings from the controls; a pool without settings has no limits."""
 
     def __init__(self, controls: Controls) -> None:
         self._controls = controls
 
     def get(self, name: str) -> Pool:
-        """The pool's settings."""
+        """Return the settings of a pool."""
         control = self._controls.get(POOL, name)
         pool = BUILT_IN.get(name) or Pool(name)
         value = {} if control is None or control.value is None else control.value
         return readable(lambda: pool.changed(value), pool) if value else pool
 
     def all(self) -> list[Pool]:
-        """The built-in pools, and those that were set up."""
+        """Return the built-in pools and the pools with settings."""
         return [self.get(name) for name in dict.fromkeys([*BUILT_IN, *sorted(self._controls.of(POOL))])]
 
     def lease(self, names: Iterable[str], usual: float) -> float:
-        """The lease of a worker that serves these pools: the shortest of theirs; those without one have the usual."""
+        """Return the lease of a worker that serves these pools: the shortest; `usual` for pools without one."""
         return min(usual if (own := self.get(name).lease) is None else own for name in names)
 
     def place(self, job_type: str, declared: str) -> str:
-        """The pool that a type's jobs go to."""
+        """Return the pool of a type's future jobs."""
         control = self._controls.get(PLACE, job_type)
         moved = control.value.get("pool") if control is not None and control.value else None
         return str(moved) if moved else declared
 
 
 class Move(NamedTuple):
-    """A type's future jobs go to another pool, and why."""
+    """A move of a type's future jobs to another pool, and the reason."""
 
     type: str
     declared: str
@@ -125,10 +124,9 @@ class Move(NamedTuple):
 def classify(
     job_type: str, declared: str, place: str, moved_ago: float | None, counts: Sequence[RunCount], pools: Pools
 ) -> Move | None:
-    """Whether the type's future jobs belong to another pool than `place`, where they go now.
+    """Return the move to the pool that fits the type's run times, or None if its jobs stay in `place`.
 
-    Only the pools short, medium and long stand for durations; a type of any other pool stays. What they are for is what
-    is set for them.
+    Only the pools short, medium and long stand for durations, bounded by their settings; types of other pools stay.
     """
     if place not in BY_LENGTH or declared not in BY_LENGTH or (moved_ago is not None and moved_ago < STICKY):
         return None
@@ -153,7 +151,7 @@ def classify(
 
 
 def _fitting(seconds: float, pools: Pools) -> str:
-    """The first pool whose jobs may take so long; beyond all of them, the last."""
+    """Return the first pool that allows this run time, or the last pool."""
     for name in BY_LENGTH:
         longest = pools.get(name).longest
         if longest is None or seconds <= longest:
@@ -162,14 +160,14 @@ def _fitting(seconds: float, pools: Pools) -> str:
 
 
 class TypeTerms(NamedTuple):
-    """After how many seconds a run is stopped, if ever, and how failures are retried."""
+    """The timeout of a run in seconds, or None, and the retry policies."""
 
     timeout: float | None
     policies: Policies
 
 
 def terms_in(pool: Pool, timeout: float | None, policies: Policies, usual_retry: bool) -> TypeTerms:
-    """The terms of a type's jobs in a pool; with `usual_retry` the type declares no retry policy of its own."""
+    """Return the terms of a type's jobs in a pool; `usual_retry` says that the type declares no retry policy."""
     timeout = pool.timeout if timeout is None else timeout
     if not usual_retry or pool.attempts is None:
         return TypeTerms(timeout, policies)

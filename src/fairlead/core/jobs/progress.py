@@ -1,7 +1,7 @@
-"""How far a run has come, as its handler says: a fraction, or so many of so many, and a line of text.
+"""Progress of a run as reported by its handler: a fraction, or a count of a total, with a line of text.
 
-What a handler says never fails its job for being a little off: a count beyond the total is the total, and text that
-is too long is cut. Only what is no number is refused.
+An inaccurate report does not fail the job: a count above the total is lowered to it, and long text is cut. Only a value
+that is not a number is refused.
 """
 
 import math
@@ -15,7 +15,7 @@ LONGEST_MESSAGE = 200
 
 
 class ProgressReport(NamedTuple):
-    """What a handler says: `done` of `total`, or a fraction where there is no total."""
+    """A report of a handler: `done` of `total`, or a fraction if there is no total."""
 
     done: float
     total: float | None = None
@@ -23,7 +23,7 @@ class ProgressReport(NamedTuple):
 
 
 class RunReport(NamedTuple):
-    """A report and the run that it is about; it counts while that run owns its job."""
+    """A report with the run it is about; it is stored only while that run owns its job."""
 
     id: str
     fence: int
@@ -36,7 +36,7 @@ class RunReport(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """The last report of a job's last run, and when it was written."""
+    """The latest report of a job's latest run, and when it was stored."""
 
     done: float
     total: float | None
@@ -45,12 +45,12 @@ class Progress:
 
     @property
     def fraction(self) -> float:
-        """From 0 to 1."""
+        """The completed part, from 0 to 1."""
         return fraction(self.done, self.total)
 
 
 def report(done: float, total: float | None = None, message: str = "") -> ProgressReport:
-    """A checked report."""
+    """Return a valid report; ConfigError if a value is not a number."""
     if not (_is_number(done) and (total is None or _is_number(total))):
         raise ConfigError(
             f"progress takes a fraction from 0 to 1, or how many are done and the total, not {done!r:.50} and "
@@ -61,7 +61,7 @@ def report(done: float, total: float | None = None, message: str = "") -> Progre
 
 
 def fraction(done: float, total: float | None) -> float:
-    """The part that is done; of nothing, all is done."""
+    """Return the completed part from 0 to 1; a total of zero is complete."""
     if total is None:
         return done
     return done / total if total > 0 else 1.0
@@ -72,7 +72,7 @@ def _is_number(value: object) -> bool:
 
 
 def _line(text: str) -> str:
-    """The text on one line that any database takes."""
+    """Return the text as one printable, bounded line that any database can store."""
     if text.isprintable() and len(text) <= LONGEST_MESSAGE:
         return text
     words = "".join(letter if letter.isprintable() else " " for letter in text[: LONGEST_MESSAGE + 1])

@@ -1,17 +1,16 @@
-"""When a failed job runs again.
+"""Retry policies, and when a failed job runs again.
 
-A policy has a backoff, which says how long the n-th retry should wait, and a jitter, which spreads that wait so that
-jobs that failed together do not return together. Each wait is drawn evenly from `delay_bounds`:
+`retry_delay` is the entry point: the backoff gives the delay of the n-th retry, and the jitter spreads it so that jobs
+that failed together do not return together. The wait is drawn evenly from `delay_bounds`:
 
     none            the delay itself
-    full            from nothing to the delay
+    full            from zero to the delay
     equal           from half of the delay to the delay
     proportional    the delay, more or less `percent` of it
     decorrelated    from the first delay to three times the delay
 
-The usual decorrelated jitter goes up to three times the wait that was drawn before. Nobody remembers that one here: the
-delay without jitter stands for it, so that the wait follows from the attempt's number alone. For an exponential backoff
-with factor 3 the bounds are the usual ones.
+Decorrelated jitter usually depends on the wait drawn before. That is not stored: the delay without jitter replaces it,
+so that the wait depends only on the attempt's number. For factor 3 the bounds are the usual ones.
 """
 
 import math
@@ -31,8 +30,8 @@ FACTOR = 2.0
 
 CUSTOM = "custom"
 JITTERS = ("full", "none", "equal", "proportional", "decorrelated")
-# What each backoff is made of, and the defaults of that; a cap may be given for every one.
-_PARTS: dict[str, dict[str, Any]] = {
+# The fields that each backoff uses, with their defaults; every backoff can have a cap.
+_FIELDS: dict[str, dict[str, Any]] = {
     "list": {"delays": DEFAULT_DELAYS},
     "fixed": {"first": 1.0},
     "linear": {"first": 1.0, "cap": 1800.0},
@@ -46,11 +45,12 @@ Backoff = str | Callable[[int], Duration]
 
 @dataclass(frozen=True, slots=True)
 class Retry:
-    """A retry policy, bounded by `attempts` and by `max_age`: no retry starts later than that after the submission.
+    """A retry policy: at most `attempts` attempts, and no retry later than `max_age` after submission.
 
-    `backoff` is list (waits of `delays`, the last one again and again), fixed (always `first`), linear (`first * n`),
-    exponential (`first * factor ** (n - 1)`), polynomial (`first * n ** power`), or a function that is given the number
-    of the failed attempt and returns the wait; no wait is longer than `cap`. Without it, the other arguments decide.
+    `backoff` is list (the waits in `delays`, the last one repeated), fixed (always `first`), linear (`first * n`),
+    exponential (`first * factor ** (n - 1)`), polynomial (`first * n ** power`), or a function that takes the number
+    of the failed attempt and returns the wait. No wait is longer than `cap`. Without `backoff` the other arguments
+    imply it: power means polynomial, first or factor exponential, else list.
     """
 
     attempts: int = 5
@@ -66,40 +66,41 @@ class Retry:
 
     @classmethod
     def after(cls, *delays: Duration, **others: Any) -> "Retry":
-        """Wait for each of these in turn, one retry each: Retry.after("1s", "1m", "1h")."""
+        """One retry after each of these delays: Retry.after("1s", "1m", "1h")."""
         return cls(**{"attempts": len(delays) + 1, **others}, backoff="list", delays=delays)
 
     @classmethod
     def fixed(cls, every: Duration, **others: Any) -> "Retry":
-        """Wait equally long each time."""
+        """The same wait before each retry."""
         return cls(**others, backoff="fixed", first=every)
 
     @classmethod
     def linear(cls, first: Duration, **others: Any) -> "Retry":
-        """Wait for once, twice, three times the first."""
+        """Waits of once, twice, three times `first`."""
         return cls(**others, backoff="linear", first=first)
 
     @classmethod
     def exponential(cls, first: Duration, factor: float = FACTOR, **others: Any) -> "Retry":
-        """Multiply the wait by the factor each time."""
+        """Waits that are multiplied by `factor` each time."""
         return cls(**others, backoff="exponential", first=first, factor=factor)
 
     @classmethod
     def polynomial(cls, first: Duration, power: float = 2.0, **others: Any) -> "Retry":
-        """Wait for the first times the number of the attempt to this power."""
+        """Waits of `first` times the attempt's number to this power."""
         return cls(**others, backoff="polynomial", first=first, power=power)
 
     def __post_init__(self) -> None:
-        _complete(self)
+        for name, value in _completed(self).items():
+            object.__setattr__(self, name, value)  # the dataclass is frozen
         _check(self)
 
     @property
     def kind(self) -> str:
-        """The name of the backoff; that of a function is custom."""
+        """The name of the backoff; custom for a function."""
         return self.backoff if isinstance(self.backoff, str) else CUSTOM
 
     def stored(self) -> dict[str, Any]:
-        """The policy as data, from which core.stored makes it again; of a function only that there is one."""
+        """Return the policy as data for core.stored.restored; a function is stored only as custom."""
         given = {field.name: getattr(self, field.name) for field in fields(self)}
         return {name: value for name, value in given.items() if value is not None} | {"backoff": self.kind}
 
@@ -107,10 +108,10 @@ class Retry:
 def retry_delay(
     policy: Retry, attempt: int, age: float, rng: Random, after: float | None = None, at_least: float = 0.0
 ) -> float | None:
-    """Seconds until the next attempt after `attempt` failed ones, or None if there is none left.
+    """Return the seconds until the next attempt after `attempt` failed ones, or None if none is left.
 
-    `age` is the time since the submission. `after` is a wait that the handler asked for, which is kept exactly;
-    `at_least` one that the other side asked for.
+    `age` is the time since submission. `after` is an exact wait that the handler asked for, `at_least` a least wait
+    that a dependency asked for.
     """
     return None if attempt >= policy.attempts else wait(policy, attempt, age, rng, after, at_least)
 
@@ -118,14 +119,14 @@ def retry_delay(
 def wait(
     policy: Retry, attempt: int, age: float, rng: Random, after: float | None = None, at_least: float = 0.0
 ) -> float | None:
-    """The same however many attempts there were; None if it would end after the policy's `max_age`."""
+    """Return the wait regardless of the bound on attempts; None if it would end after the policy's `max_age`."""
     delay = max(at_least, rng.uniform(*delay_bounds(policy, attempt))) if after is None else after
     delay = min(delay, LONGEST_DELAY)
     return None if policy.max_age is not None and age + delay > seconds(policy.max_age) else delay
 
 
 def delay_bounds(policy: Retry, attempt: int) -> tuple[float, float]:
-    """The shortest and the longest wait after the given failed attempt."""
+    """Return the shortest and the longest wait after this failed attempt."""
     delay, cap = _plain_delay(policy, attempt), _cap(policy)
     match policy.jitter:
         case "full":
@@ -142,7 +143,7 @@ def delay_bounds(policy: Retry, attempt: int) -> tuple[float, float]:
 
 
 def _plain_delay(policy: Retry, attempt: int) -> float:
-    """The wait without jitter, at most the cap."""
+    """Return the wait without jitter, at most the cap."""
     first = seconds(policy.first or 0.0)
     try:
         match policy.kind:
@@ -162,9 +163,9 @@ def _plain_delay(policy: Retry, attempt: int) -> float:
 
 
 def _listed_delay(policy: Retry, attempt: int) -> float:
-    """The wait by the list, or by the user's function; one that fails or returns no duration is replaced by the list.
+    """Return the wait from the list, or from the user's function; the default list replaces a failing function.
 
-    An error here would leave the job without a decision, and the failure that it had would be forgotten.
+    An error here would leave the job unsettled and lose the failure it had.
     """
     if callable(policy.backoff):
         try:
@@ -179,21 +180,19 @@ def _cap(policy: Retry) -> float:
     return LONGEST_DELAY if policy.cap is None else min(LONGEST_DELAY, seconds(policy.cap))
 
 
-def _complete(policy: Retry) -> None:
-    """Fill in what was left out, and turn durations into seconds."""
+def _completed(policy: Retry) -> dict[str, Any]:
+    """Return the fields with defaults filled in and durations in seconds."""
     backoff = _implied_backoff(policy) if policy.backoff is None else policy.backoff
     kind = CUSTOM if callable(backoff) else backoff
-    if kind not in _PARTS:
-        raise ConfigError(f"Retry(backoff={backoff!r}) must be a function or one of {', '.join(_PARTS)}")
-    _refuse_foreign_parts(policy, kind)
-    jitter = policy.jitter or ("none" if kind == CUSTOM else "full")
-    percent = 20.0 if jitter == "proportional" and policy.percent is None else policy.percent
-    for name, value in {"backoff": backoff, "jitter": jitter, "percent": percent}.items():
-        object.__setattr__(policy, name, value)
-    for name, default in _PARTS[kind].items():
-        if getattr(policy, name) is None:
-            object.__setattr__(policy, name, default)
-    _parse_durations(policy)
+    if kind not in _FIELDS:
+        raise ConfigError(f"Retry(backoff={backoff!r}) must be a function or one of {', '.join(_FIELDS)}")
+    _refuse_foreign_fields(policy, kind)
+    given = {item.name: getattr(policy, item.name) for item in fields(policy)}
+    found = _FIELDS[kind] | {name: value for name, value in given.items() if value is not None} | {"backoff": backoff}
+    found.setdefault("jitter", "none" if kind == CUSTOM else "full")
+    if found["jitter"] == "proportional":
+        found.setdefault("percent", 20.0)
+    return found | _durations(found)
 
 
 def _implied_backoff(policy: Retry) -> str:
@@ -202,23 +201,23 @@ def _implied_backoff(policy: Retry) -> str:
     return "list" if policy.first is None and policy.factor is None else "exponential"
 
 
-def _refuse_foreign_parts(policy: Retry, kind: str) -> None:
+def _refuse_foreign_fields(policy: Retry, kind: str) -> None:
     for name in ("delays", "first", "factor", "power"):
-        if getattr(policy, name) is not None and name not in _PARTS[kind]:
-            owners = " or ".join(owner for owner, parts in _PARTS.items() if name in parts)
+        if getattr(policy, name) is not None and name not in _FIELDS[kind]:
+            owners = " or ".join(owner for owner, used in _FIELDS.items() if name in used)
             raise ConfigError(f"Retry({name}=…) belongs to the backoff {owners}, not to {kind}; leave one of them out")
     if policy.percent is not None and policy.jitter != "proportional":
         raise ConfigError("Retry(percent=…) belongs to jitter='proportional'")
 
 
-def _parse_durations(policy: Retry) -> None:
-    for name in ("first", "cap", "max_age"):
-        if getattr(policy, name) is not None:
-            object.__setattr__(policy, name, seconds(getattr(policy, name)))
-    if policy.delays is not None:
-        if isinstance(policy.delays, str) or not policy.delays:
-            raise ConfigError(f"Retry(delays={policy.delays!r}) must be a list of durations with at least one")
-        object.__setattr__(policy, "delays", tuple(seconds(delay) for delay in policy.delays))
+def _durations(found: dict[str, Any]) -> dict[str, Any]:
+    """Return the fields that are durations, in seconds."""
+    parsed: dict[str, Any] = {name: seconds(found[name]) for name in ("first", "cap", "max_age") if name in found}
+    if (delays := found.get("delays")) is not None:
+        if isinstance(delays, str) or not delays:
+            raise ConfigError(f"Retry(delays={delays!r}) must be a list of durations with at least one")
+        parsed["delays"] = tuple(seconds(delay) for delay in delays)
+    return parsed
 
 
 def _check(policy: Retry) -> None:
@@ -237,7 +236,7 @@ def _require_within(name: str, value: float | None, least: float, most: float) -
 
 
 class Step(NamedTuple):
-    """An attempt, and when it starts: seconds since the submission."""
+    """An attempt and when it starts, in seconds since submission."""
 
     attempt: int
     earliest: float
@@ -246,7 +245,7 @@ class Step(NamedTuple):
 
 
 def timeline(policy: Retry) -> list[Step]:
-    """All attempts that a policy allows; one that can only start after its `max_age` is not among them."""
+    """Return all attempts that a policy allows, without those that could only start after its `max_age`."""
     limit = float("inf") if policy.max_age is None else seconds(policy.max_age)
     steps = [Step(1, 0.0, 0.0, 0.0)]
     for attempt in range(1, policy.attempts):

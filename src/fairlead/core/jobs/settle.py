@@ -1,6 +1,6 @@
-"""What follows from an outcome: the one place where a run turns into a state change.
+"""Decides the next state of a job from the outcome of a run. This is the only place where that is decided.
 
-Workers, the recoverer, timeouts and cancellation all come here, and what leaves here goes through `store.jobs.settle`.
+Workers, the recoverer, timeouts and cancellation call `settle`; `store.jobs.settle` writes the resulting Settlement.
 """
 
 from dataclasses import replace
@@ -10,13 +10,13 @@ from typing import NamedTuple
 from fairlead.core.durations import seconds
 from fairlead.core.jobs import states
 from fairlead.core.jobs.cancel import cancel_error
-from fairlead.core.jobs.failure import Curb, FailureClass, Policies, fingerprint, policy_for
+from fairlead.core.jobs.failure import FailureClass, Policies, RetryDenial, fingerprint, policy_for
 from fairlead.core.jobs.model import Claim, Ending, ErrorInfo, Held, Outcome, Settlement
 from fairlead.core.jobs.retry import LONGEST_DELAY, Retry, retry_delay, wait
 from fairlead.core.jobs.states import State
 from fairlead.core.web.callbacks import wants_callback
 
-MOST_SPREAD = 1.1  # jobs that were told the same time to come back arrive over a tenth more than that
+MOST_SPREAD = 1.1  # jobs with the same Retry-After are spread over a tenth more than it
 NOTE = " (not tried again: {})"
 LOST = "LeaseLost"
 SUCCEEDED = Ending.SUCCEEDED
@@ -25,34 +25,34 @@ LOST_FINGERPRINT = fingerprint(LOST)
 Policy = Retry | Policies
 
 
-class Relief(NamedTuple):
-    """What a failure is spared, and what becomes of its retry, for reasons beyond its own job.
+class RetryAdjustment(NamedTuple):
+    """A change to a failure's retry for reasons outside the job: an open breaker, a retry budget, a quarantine.
 
-    A dependency that is known to be away is nobody's attempt: `excused`. `at_least` is what the tenant's retry budget
-    asks for. `curb` makes this attempt the last one, whatever the policy says, and `why` says so to people.
+    `excused`: the attempt does not count, since a dependency was known to be unavailable. `at_least` is the least delay
+    in seconds. `denied_by` makes this attempt the last one; `why` is the reason in words.
     """
 
     excused: bool = False
     at_least: float = 0.0
-    curb: Curb | None = None
+    denied_by: RetryDenial | None = None
     why: str = ""
 
 
 def settle(
-    job: Claim | Held, outcome: Outcome, policy: Policy, rng: Random, relief: Relief | None = None
+    job: Claim | Held, outcome: Outcome, policy: Policy, rng: Random, adjustment: RetryAdjustment | None = None
 ) -> Settlement:
-    """Decide the next state of a job whose run, or whose wait, ended in `outcome`."""
+    """Return the state change of a job whose run, or whose wait, ended in `outcome`."""
     ending = outcome.ending
-    decide = _DECISIONS[ending] if job.cancel is None or ending is SUCCEEDED else _heed
+    decide = _DECISIONS[ending] if job.cancel is None or ending is SUCCEEDED else _cancel_requested
     settlement = decide(job, outcome, policy, rng)
-    if relief is not None and settlement.state in (State.RETRYING, State.DEAD):
-        settlement = _relieve(settlement, job, policy_for(policy, _failure(outcome)), relief, rng)
+    if adjustment is not None and settlement.state in (State.RETRYING, State.DEAD):
+        settlement = _adjust(settlement, job, policy_for(policy, _failure(outcome)), adjustment, rng)
     states.require(settlement.hold.state, settlement.state)
     return settlement
 
 
-def heed(settlement: Settlement, job: Held) -> Settlement | None:
-    """Decide again about a run that somebody asked to cancel after the first decision; None where that is not why."""
+def settle_as_cancelled(settlement: Settlement, job: Held) -> Settlement | None:
+    """Settle again if a cancel request arrived before the write; None if the write failed for another reason."""
     if job.cancel is None or job.hold._replace(cancelled=False) != settlement.hold:
         return None
     outcome = Outcome(settlement.ending, settlement.result, settlement.error)
@@ -60,12 +60,12 @@ def heed(settlement: Settlement, job: Held) -> Settlement | None:
 
 
 def is_followed(settlement: Settlement) -> bool:
-    """Whether another job may follow from it, to be stored in the same transaction."""
+    """Whether the settlement may create a follow-up job or a callback delivery in the same transaction."""
     return settlement.state is State.EXPIRED or (settlement.calls_back and settlement.state in states.FINAL)
 
 
 def _succeed(job: Claim | Held, outcome: Outcome, policy: Policy, rng: Random) -> Settlement:
-    """A success counts, whoever wanted to cancel the job meanwhile."""
+    """A success counts in spite of a cancel request."""
     return _settlement(job, outcome, states.SUCCEEDED)
 
 
@@ -81,24 +81,26 @@ def _fail(job: Claim | Held, outcome: Outcome, policy: Policy, rng: Random) -> S
     return _settlement(job, outcome, State.DEAD if delay is None else State.RETRYING)._replace(delay=delay or 0.0)
 
 
-def _relieve(settlement: Settlement, job: Claim | Held, policy: Retry, relief: Relief, rng: Random) -> Settlement:
-    """Neither an excuse nor a longer wait lets a job live beyond its `max_age`, and a longer wait never ends it."""
-    if relief.excused:
+def _adjust(
+    settlement: Settlement, job: Claim | Held, policy: Retry, adjustment: RetryAdjustment, rng: Random
+) -> Settlement:
+    """Apply the adjustment; the job never lives beyond its `max_age`, and a longer wait never ends it."""
+    if adjustment.excused:
         delay = wait(policy, job.attempt, job.age, rng) if settlement.state is State.DEAD else settlement.delay
         if delay is None:
             return settlement
         settlement = settlement._replace(state=State.RETRYING, attempt=job.attempt - 1, delay=delay)
-    if settlement.state is State.RETRYING and relief.curb is not None:
-        error = _noted(settlement.error, relief.why)
-        return settlement._replace(state=State.DEAD, delay=0.0, curbed_by=relief.curb, error=error)
-    if settlement.state is State.RETRYING and relief.at_least > settlement.delay:
+    if settlement.state is State.RETRYING and adjustment.denied_by is not None:
+        error = _with_note(settlement.error, adjustment.why)
+        return settlement._replace(state=State.DEAD, delay=0.0, retry_denied_by=adjustment.denied_by, error=error)
+    if settlement.state is State.RETRYING and adjustment.at_least > settlement.delay:
         latest = LONGEST_DELAY if policy.max_age is None else max(0.0, seconds(policy.max_age) - job.age)
-        return settlement._replace(delay=max(settlement.delay, min(relief.at_least, latest)))
+        return settlement._replace(delay=max(settlement.delay, min(adjustment.at_least, latest)))
     return settlement
 
 
-def _noted(error: ErrorInfo | None, why: str) -> ErrorInfo | None:
-    """The error with the reason why its job is not tried again; its fingerprint stays."""
+def _with_note(error: ErrorInfo | None, why: str) -> ErrorInfo | None:
+    """Return the error with a note why the job is not retried; the fingerprint stays the same."""
     return None if error is None else replace(error, message=error.message + NOTE.format(why))
 
 
@@ -109,18 +111,18 @@ def _failure(outcome: Outcome) -> FailureClass:
 
 
 def _snooze(job: Claim | Held, outcome: Outcome, policy: Policy, rng: Random) -> Settlement:
-    """A handler that wants to run later has not failed: it gets its attempt back."""
+    """A snooze is no failure and uses up no attempt."""
     delay = (outcome.error and outcome.error.retry_after) or 0.0
     return _settlement(job, outcome, State.SCHEDULED)._replace(attempt=job.attempt - 1, error=None, delay=delay)
 
 
 def _release(job: Claim | Held, outcome: Outcome, policy: Policy, rng: Random) -> Settlement:
-    """A worker that stops gives the job back as if it had not taken it."""
+    """A stopping worker gives the job back; the run uses up no attempt."""
     return _settlement(job, outcome, State.READY)._replace(attempt=job.attempt - 1)
 
 
 def _lose(job: Claim | Held, outcome: Outcome, policy: Policy, rng: Random) -> Settlement:
-    """A lost lease burns no attempt, but a job that takes its workers down with it ends after a few of them."""
+    """A lost lease uses up no attempt, but after a few lost workers the job is dead."""
     crashes, most = job.crashes + 1, policy_for(policy, FailureClass.CRASH).attempts
     message = f"the worker that ran this job was lost ({crashes} of at most {most} times)"
     error = ErrorInfo(LOST, message, failure=FailureClass.CRASH, fingerprint=LOST_FINGERPRINT)
@@ -128,11 +130,11 @@ def _lose(job: Claim | Held, outcome: Outcome, policy: Policy, rng: Random) -> S
     return settlement._replace(attempt=job.attempt - 1, crashes=crashes, error=error)
 
 
-def _heed(job: Claim | Held, outcome: Outcome, policy: Policy, rng: Random) -> Settlement:
-    """A job that was to be cancelled is not run again: however its run ended, unless well, it is cancelled."""
+def _cancel_requested(job: Claim | Held, outcome: Outcome, policy: Policy, rng: Random) -> Settlement:
+    """A run with a cancel request that did not succeed ends as cancelled and is not retried."""
     assert job.cancel is not None
     settlement = _settlement(job, outcome, State.CANCELLED)
-    return settlement._replace(error=settlement.error or _marked(cancel_error(job.cancel)))
+    return settlement._replace(error=settlement.error or _with_fingerprint(cancel_error(job.cancel)))
 
 
 def _cancel(job: Claim | Held, outcome: Outcome, policy: Policy, rng: Random) -> Settlement:
@@ -146,10 +148,9 @@ def _expire(job: Claim | Held, outcome: Outcome, policy: Policy, rng: Random) ->
 def _settlement(job: Claim | Held, outcome: Outcome, state: State) -> Settlement:
     ending, result, error, _ = outcome
     if error is not None:
-        error = _marked(error)
+        error = _with_fingerprint(error)
     return Settlement(
         job.id, job.hold, state, job.attempt, job.crashes, ending, 0.0, result, error, _calls_back(job.options),
-        job.place,
     )  # fmt: skip
 
 
@@ -157,8 +158,8 @@ def _calls_back(options: str | None) -> bool:
     return options is not None and wants_callback(options)
 
 
-def _marked(error: ErrorInfo) -> ErrorInfo:
-    """The error with a fingerprint, whoever described it."""
+def _with_fingerprint(error: ErrorInfo) -> ErrorInfo:
+    """Return the error with a fingerprint, computed if it has none."""
     if error.fingerprint:
         return error
     return replace(error, fingerprint=fingerprint(error.type, error.message))

@@ -1,4 +1,4 @@
-"""The states of a job and the moves between them: the one table that every store obeys."""
+"""The states of a job and the allowed moves between them."""
 
 from enum import StrEnum
 
@@ -6,7 +6,7 @@ from fairlead.errors import IllegalMove
 
 
 class State(StrEnum):
-    """Where a job is in its life."""
+    """The state of a job."""
 
     CREATED = "created"
     SCHEDULED = "scheduled"
@@ -20,7 +20,7 @@ class State(StrEnum):
     CANCELLED = "cancelled"
     EXPIRED = "expired"
 
-    __hash__ = str.__hash__  # the enum's own is slow, and states are looked up for every job
+    __hash__ = str.__hash__  # faster than Enum.__hash__; states are hashed for every job
 
 
 MEANINGS: dict[State, str] = {

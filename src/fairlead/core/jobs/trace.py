@@ -1,4 +1,4 @@
-"""The W3C trace context: which trace a job belongs to."""
+"""The W3C trace context of a job (traceparent)."""
 
 import re
 
@@ -6,5 +6,5 @@ _TRACEPARENT = re.compile(r"(?!ff)[0-9a-f]{2}-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-
 
 
 def parse_traceparent(text: str | None) -> str | None:
-    """The header itself where it is valid; one that is not is ignored, as the standard has it."""
+    """Return the header if it is valid, else None, since the standard says to ignore it."""
     return text if text is not None and _TRACEPARENT.fullmatch(text) else None

@@ -1,21 +1,50 @@
-"""What a worker tells of itself in its reports beside figures: that it drains, and whose its slots are."""
+"""Workers as they register and report: identity, state, reserved tenants, and when to restart for lost slots."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
-from fairlead.core.jobs.model import WorkerRecord
-
-ACTIVE, DRAINING = "active", "draining"  # the states of a worker that claims, and of one that only finishes
+ACTIVE, DRAINING = "active", "draining"  # claims jobs; only finishes its running jobs
 RESERVE = "reserve"
 
 
+@dataclass(frozen=True, slots=True)
+class WorkerInfo:
+    """A worker process as it registers itself; the id is new at every boot."""
+
+    id: str
+    host: str
+    pid: int
+    pools: tuple[str, ...]
+    types: tuple[str, ...]
+    slots: int
+    version: str
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerRecord:
+    """A registered worker as read from the store."""
+
+    info: WorkerInfo
+    started_at: datetime
+    lease_left: float
+    state: str
+    report: Mapping[str, Any]
+
+    @property
+    def live(self) -> bool:
+        """Whether its lease still runs."""
+        return self.lease_left > 0
+
+
 def state_of(state: str, report: Mapping[str, Any]) -> str:
-    """The state of a worker: what it was told to do, or what it does on its own."""
+    """Return the state of a worker: the one an operator set, or draining if the worker drains by itself."""
     return DRAINING if state == ACTIVE and report.get(DRAINING) else state
 
 
 def reserved(worker: WorkerRecord) -> tuple[str, ...]:
-    """The tenants that it serves; it serves all where there are none."""
+    """Return the tenants that a worker is reserved for; empty if it serves all."""
     return tuple(worker.report.get(RESERVE, ()))
 
 
@@ -24,5 +53,5 @@ TOLERATED_SHARE = 4
 
 
 def is_worn(lost: int, slots: int) -> bool:
-    """Whether too many slots are taken by handlers that cannot be stopped: over a quarter and at least four, or all."""
+    """Whether unstoppable handlers occupy too many slots: over a quarter and at least four, or all of them."""
     return lost >= min(slots, max(LEAST_LOST, slots // TOLERATED_SHARE + 1))

@@ -1,1 +1,4 @@
-"""What keeps work from starting or being accepted: limits, breakers, budgets, quarantine, backpressure, pauses."""
+"""What keeps jobs from being accepted or started: limits, breakers, retry budgets, quarantine, backpressure, pauses.
+
+The order in which allowed jobs start is in core.fairness.
+"""

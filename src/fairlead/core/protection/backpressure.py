@@ -1,8 +1,8 @@
-"""Admission: which submissions are accepted, put off, shed or refused, by what operators have set.
+"""Backpressure: decides whether submissions are accepted, deferred, shed or refused, by rules that operators set.
 
-Three rules, each a kind of control. *depth*: how many jobs of a tenant may wait. *submission*: how fast a tenant may
-submit, as a token bucket. Both are set for a tenant, for a tier, or for each tenant (`tenant:*`); the narrowest counts.
-*overload*: while more jobs than a bound are ready in the whole system, those below a priority are refused, put off or
+Three rules, each a kind of control. *depth*: how many jobs of a tenant may wait. *submission*: a rate limit for a
+tenant's submissions. Both are set for a tenant, a tier, or each tenant (`tenant:*`); the most specific applies.
+*overload*: while more jobs than a bound are ready in the whole system, jobs below a priority are refused, deferred or
 shed.
 """
 
@@ -17,7 +17,7 @@ from fairlead.core.jobs.model import Enqueued, NewJob, Priority
 from fairlead.core.jobs.states import State
 from fairlead.core.names import check_name
 from fairlead.core.protection.controls import Controls, Value
-from fairlead.core.protection.token_bucket import Flow, flow
+from fairlead.core.protection.token_bucket import RateLimit, rate_limit
 from fairlead.core.stored import readable
 from fairlead.errors import ConfigError, Overloaded, Refused, TenantQueueFull, TenantRateExceeded
 
@@ -27,17 +27,17 @@ POLICY = "policy"  # the one control of the kind overload
 SCOPES = ("tenant", "tier")
 EACH = "*"
 TENANT, DEFAULT_TIER = "tenant", "standard"
-ALL = ""  # the name under which the ready jobs of the whole system are counted
+ALL = ""  # the name of the count of all ready jobs in the system
 MOST_WAITING = 10**12
-RETRY_AFTER = 5.0  # a backlog is looked at again every second or so, and has to shrink first
+RETRY_AFTER = 5.0  # seconds; the backlog is sampled about every second and has to shrink first
 DEFERRED = "DEFERRED"
-OPTION = "deferred"  # of a job that was put off
+OPTION = "deferred"  # in the options of a deferred job: its delay
 SHED = "SHED"
-USUAL_DEPTH = 1_000_000  # jobs of a tenant that may wait where no rule says how many
+USUAL_DEPTH = 1_000_000  # the bound on a tenant's waiting jobs without a rule
 
 
 class Action(StrEnum):
-    """What becomes of a job that an overloaded system does not want now."""
+    """What happens to jobs of low priority during an overload."""
 
     REJECT = "reject"
     DEFER = "defer"
@@ -46,7 +46,7 @@ class Action(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Overload:
-    """From `waiting` ready jobs on, jobs of a lower priority than `below` are dealt with by `action`."""
+    """The overload rule: with `waiting` or more ready jobs, `action` applies to jobs of lower priority than `below`."""
 
     waiting: int
     action: Action = Action.REJECT
@@ -55,18 +55,18 @@ class Overload:
 
     @classmethod
     def from_value(cls, value: Value) -> "Overload":
-        """As it is kept in the store."""
+        """Return the rule from a control's value."""
         usual = cls(value.get("waiting", MOST_WAITING))
         given = {**usual.to_value(), **value}
         return readable(lambda: overload(usual.waiting, given["action"], given["below"], given["delay"]), usual)
 
     def to_value(self) -> dict[str, Any]:
-        """What is kept in the store."""
+        """Return the control's value."""
         return {"waiting": self.waiting, "action": self.action.value, "below": self.below.word, "delay": self.delay}
 
 
 def overload(waiting: int, action: str, below: str, delay: Duration) -> Overload:
-    """A checked policy."""
+    """Return a valid overload rule, else ConfigError."""
     try:
         kind = Action(action)
     except ValueError:
@@ -75,14 +75,14 @@ def overload(waiting: int, action: str, below: str, delay: Duration) -> Overload
 
 
 def checked_depth(waiting: int) -> int:
-    """A number of jobs that may wait."""
+    """Return the bound on waiting jobs if it is valid, else ConfigError."""
     if isinstance(waiting, bool) or not isinstance(waiting, int) or not 0 <= waiting <= MOST_WAITING:
         raise ConfigError(f"{waiting!r} is not a number of waiting jobs; it must be 0 or more")
     return waiting
 
 
 def rule_name(scope: str, name: str) -> str:
-    """The name of the control for a tenant, each tenant or a tier."""
+    """Return the control's name for a rule about a tenant, each tenant or a tier."""
     if scope not in SCOPES:
         raise ConfigError(f"{scope!r} cannot be bounded; it must be one of {', '.join(SCOPES)}")
     if not (scope == TENANT and name == EACH):
@@ -91,24 +91,24 @@ def rule_name(scope: str, name: str) -> str:
 
 
 class Policy:
-    """What is in force, as the controls have it."""
+    """The backpressure rules in force, read from the controls."""
 
     def __init__(self, controls: Controls) -> None:
         self._controls = controls
         self._depths = depths(controls)
-        self._flows = flows(controls)
+        self._rate_limits = rate_limits(controls)
         policy = controls.get(OVERLOAD, POLICY)
         self.overload = Overload.from_value(policy.value) if policy and policy.value else None
-        self.any = bool(self.overload or self._flows)  # beside depths, which bound every tenant
+        self.any = bool(self.overload or self._rate_limits)  # beside depths, which bound every tenant
 
     def depth(self, tenant: str) -> int:
-        """How many jobs of a tenant may wait."""
+        """Return how many jobs of a tenant may wait; None is no bound."""
         found: int | None = self._narrowest(self._depths, tenant)
         return USUAL_DEPTH if found is None else found
 
-    def flow(self, tenant: str) -> Flow | None:
-        """How fast a tenant may submit."""
-        found: Flow | None = self._narrowest(self._flows, tenant)
+    def rate_limit(self, tenant: str) -> RateLimit | None:
+        """Return the rate limit of a tenant's submissions, or None."""
+        found: RateLimit | None = self._narrowest(self._rate_limits, tenant)
         return found
 
     def _narrowest(self, rules: Mapping[str, Any], tenant: str) -> Any:
@@ -125,33 +125,33 @@ class Policy:
 
 
 def depths(controls: Controls) -> dict[str, int]:
-    """How many jobs may wait, by the rules that say so."""
+    """Return the bounds on waiting jobs by rule name."""
     found = {name: (item.value or {}).get("waiting") for name, item in sorted(controls.of(DEPTH).items())}
     return {name: waiting for name, waiting in found.items() if waiting is not None}
 
 
-def flows(controls: Controls) -> dict[str, Flow]:
-    """How fast may be submitted, by the rules that say so."""
-    found = {name: _flow(item.value or {}) for name, item in sorted(controls.of(SUBMISSION).items())}
+def rate_limits(controls: Controls) -> dict[str, RateLimit]:
+    """Return the rate limits of submissions by rule name."""
+    found = {name: _rate_limit(item.value or {}) for name, item in sorted(controls.of(SUBMISSION).items())}
     return {name: way for name, way in found.items() if way is not None}
 
 
-def _flow(value: Value) -> Flow | None:
-    return readable(lambda: flow(value["rate"], value.get("burst")), None)
+def _rate_limit(value: Value) -> RateLimit | None:
+    return readable(lambda: rate_limit(value["rate"], value.get("burst")), None)
 
 
 def refuse_by_depth(tenant: str, most: int, waiting: int, count: int) -> TenantQueueFull:
-    """Why so many more jobs of a tenant may not wait."""
+    """Return the error if `count` more jobs would exceed the tenant's bound, else None."""
     return TenantQueueFull(
         f"tenant {tenant!r} has {waiting} waiting jobs and may have {most}, so {count} more were refused; "
-        "nothing was stored: submit again later, or raise the bound with `fairlead backpressure depth`",
+        "nothing was stored: submit again later, or raise the bound with `fairlead settings set depth`",
         RETRY_AFTER,
         quota=most,
     )
 
 
-def refuse_by_rate(way: Flow, tenant: str, count: int, again_in: float) -> Refused:
-    """Why so many jobs of a tenant may not be submitted now."""
+def refuse_by_rate(way: RateLimit, tenant: str, count: int, again_in: float) -> Refused:
+    """Return the error for a submission beyond the tenant's rate limit."""
     advice = f"submit again in {again_in:.3g} s"
     if count > way.burst:
         advice = f"at most {way.burst:g} can be submitted at once: submit in smaller batches"
@@ -165,12 +165,12 @@ def refuse_by_rate(way: Flow, tenant: str, count: int, again_in: float) -> Refus
 
 
 def is_unwanted(policy: Policy, priority: Priority, ready: int) -> bool:
-    """Whether the system is so busy that it does not want a job of this priority now."""
+    """Whether the overload rule applies to a job of this priority now."""
     return policy.overload is not None and ready >= policy.overload.waiting and priority > policy.overload.below
 
 
 def refuse_by_overload(policy: Overload, ready: int, count: int) -> Refused:
-    """Why an overloaded system takes no jobs of a low priority."""
+    """Return the error for jobs that are refused during an overload."""
     return Overloaded(
         f"about {ready} jobs are ready, {policy.waiting} or more count as an overload, and {count} jobs below priority "
         f"{policy.below.word} were refused; nothing was stored: submit again later, or with a higher priority",
@@ -180,7 +180,7 @@ def refuse_by_overload(policy: Overload, ready: int, count: int) -> Refused:
 
 
 def put_off(job: NewJob, delay: float, now: float) -> None:
-    """Let a job run later than it would have; its options say so."""
+    """Defer a job by `delay` seconds and note that in its options."""
     job.deferred = delay
     job.options = json.dumps({**json.loads(job.options or "{}"), OPTION: delay}, separators=(",", ":"))
     if job.run_at is not None:
@@ -190,11 +190,11 @@ def put_off(job: NewJob, delay: float, now: float) -> None:
 
 
 def deferred_of(options: str | None) -> float | None:
-    """The seconds that a job with these stored options was put off."""
+    """Return the seconds by which the job with these stored options was deferred, or None."""
     return json.loads(options).get(OPTION) if options and OPTION in options else None
 
 
 def with_shed(jobs: Sequence[NewJob], kept: Sequence[NewJob], answers: Iterable[Enqueued]) -> list[Enqueued]:
-    """The answers to all jobs, from those to the ones that were kept."""
+    """Return results for all jobs: the given ones for kept jobs, shed for the others."""
     given = {job.id: answer for job, answer in zip(kept, answers, strict=True)}
     return [given.get(job.id) or Enqueued(job.id, False, shed=True) for job in jobs]

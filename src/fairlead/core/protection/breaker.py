@@ -1,21 +1,21 @@
-"""Circuit breakers: what fails for most is left alone for a while, then tried by a few, then by more and more.
+"""Circuit breakers for job types and dependencies: stop starting runs while most fail, then probe, then ramp up.
 
-    closed      every run is counted; too many failures within the window open it
-    open        nothing starts until the cool-down is over; each opening in a row waits twice as long
-    half-open   a few probes start; their ends decide whether it opens again or ramps up
-    ramping     starts are allowed up to a number that doubles ten times over the ramp; then it is closed
+    closed      runs are counted; too many failures within the window open the breaker
+    open        no run starts until the cool-down is over; each opening in a row doubles the cool-down
+    half-open   a few probes start; their results decide whether it opens again or ramps up
+    ramping     the allowed starts double ten times over the ramp; then the breaker is closed
 
-A breaker that is not closed is a control, and this module says which value follows from what happened. Workers write it
-by compare-and-swap, so they agree on every permit: together they never start more than it allows. A permit belongs to
-the phase it was given in, known by its number and its beginning, and an end counts only in that phase. A probe that
-does not end within `patience` counts as lost, with the worker that ran it, and another is let through.
+A breaker that is not closed is stored as a control; this module computes its next value. Workers write it by
+compare-and-swap, so together they never start more runs than it permits. A permit belongs to the phase in which it was
+given, and a result counts only in that phase. A probe that does not end within `patience` counts as lost, and another
+one is permitted.
 """
 
 from dataclasses import asdict, dataclass, fields, replace
 from enum import StrEnum
 from typing import Any
 
-from fairlead.core.durations import Duration, seconds, words
+from fairlead.core.durations import Duration, humanize, seconds
 from fairlead.core.protection.controls import Control
 from fairlead.core.protection.run_counts import Sums
 from fairlead.core.stored import restored
@@ -24,11 +24,12 @@ from fairlead.errors import ConfigError
 BREAKER = "breaker"  # the kind of the control
 DOUBLINGS = 10
 MOST_PROBES = 1_000
+RAMP_RUNS = 10  # runs of a ramp below which a share of failures means nothing
 _DURATIONS = ("window", "cooldown", "longest_cooldown", "patience", "ramp")
 
 
 class Phase(StrEnum):
-    """Where a breaker is; one that is closed has no control."""
+    """The phase of a breaker that is not closed."""
 
     OPEN = "open"
     HALF_OPEN = "half_open"
@@ -39,7 +40,7 @@ class Phase(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Breaker:
-    """When a breaker opens (a share of failures among at least `minimum` runs within `window`) and how it closes."""
+    """A breaker policy: opens at a share of failures among at least `minimum` runs within `window`; how it closes."""
 
     threshold: float = 0.5
     minimum: int = 20
@@ -53,7 +54,7 @@ class Breaker:
 
     @classmethod
     def off(cls) -> "Breaker":
-        """One that never opens by itself; an operator can open it all the same."""
+        """Return a policy that never opens the breaker; an operator still can."""
         return cls(enabled=False)
 
     def __post_init__(self) -> None:
@@ -75,10 +76,10 @@ class Breaker:
 
 
 @dataclass(frozen=True, slots=True)
-class Tripped:
-    """A breaker that is not closed. `until` ends the cool-down, or the patience with probes; without it, nothing does.
+class BreakerState:
+    """The state of a breaker that is not closed. `until` ends the cool-down, or the wait for probes; None is no end.
 
-    `permits` counts starts allowed in this phase, `good` and `bad` those that ended so.
+    `permits` counts the starts permitted in this phase, `good` and `bad` the results.
     """
 
     phase: Phase = Phase.OPEN
@@ -87,58 +88,58 @@ class Tripped:
     why: str = ""
     policy: Breaker = Breaker()
     openings: int = 1
-    number: int = 1  # of the phase, since the breaker was closed
+    number: int = 1  # of the phase, counted since the breaker was last closed
     permits: int = 0
     good: int = 0
     bad: int = 0
     by: str | None = None  # the operator who opened it
 
     def value(self) -> dict[str, Any]:
-        """The value of its control."""
+        """Return the control's value."""
         return {field.name: getattr(self, field.name) for field in fields(self)} | {"policy": self.policy.stored()}
 
 
-def tripped(control: Control | None) -> Tripped | None:
-    """The breaker that a control holds; None if it is closed."""
+def breaker_state(control: Control | None) -> BreakerState | None:
+    """Return the breaker state in a control; None if the breaker is closed."""
     if control is None or control.value is None:
         return None
     given = {**control.value, "policy": restored(Breaker, control.value.get("policy") or {})}
-    if given.get("phase") not in set(Phase):  # of a newer version: whatever it is, nothing starts from here
+    if given.get("phase") not in set(Phase):  # written by a newer version: this one starts nothing
         given |= {"phase": Phase.OPEN, "until": None}
-    return restored(Tripped, {**given, "phase": Phase(given["phase"])})
+    return restored(BreakerState, {**given, "phase": Phase(given["phase"])})
 
 
 def why_open(policy: Breaker, sums: Sums, settled: float = 0.0) -> str | None:
-    """Why a closed breaker opens now, in words; None if it stays closed.
+    """Return why a closed breaker opens now, in words; None if it stays closed.
 
-    `settled` is how long it must have been counted for: all workers need a moment to add what they know.
+    `settled` is the least time since counting began, so that all workers have written their counts.
     """
     if not policy.enabled or sums.total < policy.minimum or sums.bad < policy.threshold * sums.total:
         return None
     if sums.counted_for < settled:
         return None
-    return f"{sums.bad} of {sums.total} runs failed within {words(seconds(policy.window))}"
+    return f"{sums.bad} of {sums.total} runs failed within {humanize(seconds(policy.window))}"
 
 
-def opened(policy: Breaker, why: str, now: float, openings: int = 1, number: int = 1) -> Tripped:
-    """A breaker that opens now; the cool-down doubles with each opening in a row."""
+def opened(policy: Breaker, why: str, now: float, openings: int = 1, number: int = 1) -> BreakerState:
+    """Return an open breaker; the cool-down doubles with each opening in a row."""
     first, longest = seconds(policy.cooldown), seconds(policy.longest_cooldown)
     cooldown = min(first * 2.0 ** min(openings - 1, 60), max(first, longest))
-    return Tripped(Phase.OPEN, now, now + cooldown, why, policy, openings, number)
+    return BreakerState(Phase.OPEN, now, now + cooldown, why, policy, openings, number)
 
 
-def opened_by_hand(policy: Breaker, by: str, why: str, now: float) -> Tripped:
-    """A breaker that stays open until an operator closes it."""
-    return Tripped(Phase.OPEN, now, None, why, policy, by=by)
+def opened_by_hand(policy: Breaker, by: str, why: str, now: float) -> BreakerState:
+    """Return an open breaker that only an operator closes."""
+    return BreakerState(Phase.OPEN, now, None, why, policy, by=by)
 
 
-def is_shut(breaker: Tripped, now: float) -> bool:
-    """Whether nothing may start: it is open, and its cool-down is not over."""
+def is_shut(breaker: BreakerState, now: float) -> bool:
+    """Whether no run may start: the breaker is open and its cool-down is not over."""
     return breaker.phase is Phase.OPEN and (breaker.until is None or now < breaker.until)
 
 
-def permit(breaker: Tripped, wanted: int, now: float) -> tuple[int, Tripped]:
-    """How many runs may start now, up to those wanted, and the breaker that has given so many permits."""
+def permit(breaker: BreakerState, wanted: int, now: float) -> tuple[int, BreakerState]:
+    """Return how many of the wanted runs may start now, and the breaker with these permits added."""
     if is_shut(breaker, now) or wanted <= 0:
         return 0, breaker
     due = _probing(breaker, now)
@@ -146,8 +147,8 @@ def permit(breaker: Tripped, wanted: int, now: float) -> tuple[int, Tripped]:
     return (given, replace(due, permits=due.permits + given)) if given else (0, breaker)
 
 
-def allowance(breaker: Tripped, now: float) -> int:
-    """How many starts its phase allows altogether until now."""
+def allowance(breaker: BreakerState, now: float) -> int:
+    """Return the number of starts that the phase allows until now."""
     probes, ramp = breaker.policy.probes, seconds(breaker.policy.ramp)
     if breaker.phase is not Phase.RAMPING:
         return 0 if breaker.phase is Phase.OPEN else probes
@@ -155,13 +156,13 @@ def allowance(breaker: Tripped, now: float) -> int:
     return int(probes * 2.0 ** (DOUBLINGS * passed))
 
 
-def give_back(breaker: Tripped, count: int) -> Tripped:
-    """The breaker with permits returned that nothing was started with."""
+def give_back(breaker: BreakerState, count: int) -> BreakerState:
+    """Return the breaker without `count` unused permits."""
     return replace(breaker, permits=max(0, breaker.permits - count))
 
 
-def heard(breaker: Tripped, good: int, bad: int, now: float) -> Tripped:
-    """The breaker after runs of its present phase have ended. No phase begins before the last, though clocks differ."""
+def heard(breaker: BreakerState, good: int, bad: int, now: float) -> BreakerState:
+    """Return the breaker after runs of its phase have ended; the next phase never begins before this one."""
     now = max(now, breaker.since)
     known = replace(breaker, good=breaker.good + good, bad=breaker.bad + bad)
     match known.phase:
@@ -172,13 +173,13 @@ def heard(breaker: Tripped, good: int, bad: int, now: float) -> Tripped:
     return breaker
 
 
-def is_over(breaker: Tripped, now: float) -> bool:
-    """Whether its ramp has ended: it closes."""
+def is_over(breaker: BreakerState, now: float) -> bool:
+    """Whether the ramp is over, so that the breaker closes."""
     return breaker.phase is Phase.RAMPING and now >= breaker.since + seconds(breaker.policy.ramp)
 
 
-def describe(name: str, breaker: Tripped, now: float) -> str:
-    """Why the breaker lets nothing, or little, start now."""
+def describe(name: str, breaker: BreakerState, now: float) -> str:
+    """Return the breaker's state in words."""
     kind, _, own = name.partition(":")
     subject = f"the breaker of {kind} {own} is {breaker.phase.value.replace('_', '-')}: {breaker.why}"
     if breaker.phase is Phase.RAMPING:
@@ -186,12 +187,12 @@ def describe(name: str, breaker: Tripped, now: float) -> str:
     if not is_shut(breaker, now):
         return f"{subject}; only a few probes may start"
     if breaker.until is None:
-        return f"{subject}; it stays so until `fairlead breakers close {name}`"
-    return f"{subject}; next try in {words(max(0.0, breaker.until - now))}"
+        return f"{subject}; it stays so until `fairlead settings remove breaker {name}`"
+    return f"{subject}; next try in {humanize(max(0.0, breaker.until - now))}"
 
 
-def _probing(breaker: Tripped, now: float) -> Tripped:
-    """The breaker as it is now: half-open if its cool-down is over, without the permits of probes that were lost."""
+def _probing(breaker: BreakerState, now: float) -> BreakerState:
+    """Return the breaker half-open if its cool-down is over, and without the permits of lost probes."""
     until = now + seconds(breaker.policy.patience)
     if breaker.phase is Phase.OPEN:
         return _next_phase(breaker, Phase.HALF_OPEN, now, until)
@@ -200,8 +201,8 @@ def _probing(breaker: Tripped, now: float) -> Tripped:
     return breaker
 
 
-def _judge_probes(known: Tripped, now: float) -> Tripped:
-    """The share of failures among all probes decides, as soon as those that have not ended cannot change it."""
+def _judge_probes(known: BreakerState, now: float) -> BreakerState:
+    """Open again or ramp up as soon as the remaining probes cannot change the result."""
     policy = known.policy
     if known.bad >= policy.threshold * policy.probes:
         return _opened_again(known, f"{known.bad} of {policy.probes} probes failed", now)
@@ -210,19 +211,20 @@ def _judge_probes(known: Tripped, now: float) -> Tripped:
     return known
 
 
-def _judge_ramp(known: Tripped, now: float) -> Tripped:
-    """So many failures as there are probes are enough to judge by."""
-    total = known.good + known.bad
-    if known.bad >= known.policy.probes and known.bad >= known.policy.threshold * total:
+def _judge_ramp(known: BreakerState, now: float) -> BreakerState:
+    """Open again if the share of failures reaches the threshold, once there are enough runs."""
+    total, policy = known.good + known.bad, known.policy
+    enough = min(policy.minimum, max(policy.probes, RAMP_RUNS))
+    if total >= enough and known.bad >= policy.threshold * total:
         return _opened_again(known, f"{known.bad} of {total} runs failed while it ramped up", now)
     return known
 
 
-def _next_phase(breaker: Tripped, phase: Phase, now: float, until: float | None) -> Tripped:
+def _next_phase(breaker: BreakerState, phase: Phase, now: float, until: float | None) -> BreakerState:
     return replace(
         breaker, phase=phase, since=now, until=until, number=breaker.number + 1, permits=0, good=0, bad=0
     )  # fmt: skip
 
 
-def _opened_again(breaker: Tripped, why: str, now: float) -> Tripped:
+def _opened_again(breaker: BreakerState, why: str, now: float) -> BreakerState:
     return opened(breaker.policy, why, now, breaker.openings + 1, breaker.number + 1)

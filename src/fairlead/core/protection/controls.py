@@ -1,21 +1,21 @@
-"""Controls: what operators and services set at run time, and every worker follows within a second.
+"""Controls: run-time settings of operators and services, which every worker reads within a second.
 
-A control has a kind (pause, breaker, tenant, pool, limit ...), a name within it and a value. Each change gets the next
-number of one sequence, so a reader asks only for what changed since the last number it saw. A change says which
-version of the control it was decided upon; if that is not the newest any more, it is refused and decided again.
+A control has a kind (pause, breaker, tenant, pool, limit ...), a name within the kind and a value. Each change gets the
+next version of one sequence, so a reader reads only what changed since the last version it saw. A change is a
+compare-and-swap on the control's version.
 """
 
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
-ABSENT = 0  # the version of a control that is not there
-ANY = -1  # decided whatever the control's version
+ABSENT = 0  # the version of a control that is not set
+ANY = -1  # apply whatever the version
 
 Value = Mapping[str, Any]
 
 
 class Control(NamedTuple):
-    """A control as it was set; without a value it was removed."""
+    """A control; without a value it was removed."""
 
     kind: str
     name: str
@@ -25,7 +25,7 @@ class Control(NamedTuple):
 
 
 class Change(NamedTuple):
-    """A value to set, or None to remove; `seen` is the version that the decision was taken upon."""
+    """A value to set, or None to remove; it applies if the control's version is `seen`."""
 
     kind: str
     name: str
@@ -34,22 +34,22 @@ class Change(NamedTuple):
 
 
 class Changed(NamedTuple):
-    """What was set after a version, by an instant of the store's clock."""
+    """The controls changed after a version, and the database's now."""
 
     controls: list[Control]
     now: float
 
 
 class Controls:
-    """All controls as one reader knows them."""
+    """All controls that one reader knows."""
 
     def __init__(self) -> None:
         self.version = 0
         self._kinds: dict[str, dict[str, Control]] = {}
 
     def follow(self, newer: Iterable[Control]) -> frozenset[str]:
-        """Take over what changed; returns the kinds that did. What an earlier answer has told already is passed over:
-        of two answers that were asked for at once, the older may come last."""
+        """Apply changes and return their kinds. Known versions are skipped, since an older of two concurrent reads may
+        arrive last."""
         changed = set()
         for control in newer:
             if control.version <= self.version:
@@ -64,15 +64,15 @@ class Controls:
         return frozenset(changed)
 
     def of(self, kind: str) -> Mapping[str, Control]:
-        """The controls of a kind by name."""
+        """Return the controls of a kind by name."""
         return self._kinds.get(kind, {})
 
     def get(self, kind: str, name: str) -> Control | None:
-        """One control, if it is set."""
+        """Return a control, or None if it is not set."""
         return self.of(kind).get(name)
 
 
 def holds(change: Change, current: Control | None) -> bool:
-    """Whether the change was decided upon what is there."""
+    """Whether the change was decided on the current version of the control."""
     version = current.version if current and current.value is not None else ABSENT
     return change.seen in (ANY, version)

@@ -1,12 +1,12 @@
-"""Gates: which lanes may be claimed from now, decided from the controls.
+"""Gates: whether jobs of a lane may start now, by pauses, quarantines and open breakers.
 
-A closed lane is left out of the allocation, so a backlog that must not run costs nothing, however long it is.
+Closed lanes are left out of the allocation, so a backlog that must not run costs nothing.
 """
 
 from collections.abc import Iterable
 
 from fairlead.core.jobs.model import Lane
-from fairlead.core.protection.breaker import BREAKER, describe, is_shut, tripped
+from fairlead.core.protection.breaker import BREAKER, breaker_state, describe, is_shut
 from fairlead.core.protection.controls import Controls
 from fairlead.core.protection.quarantine import KIND as QUARANTINE
 from fairlead.core.protection.quarantine import attempts_of
@@ -17,30 +17,30 @@ SCOPES = ("type", "tenant", "pool")
 
 
 def pause_name(scope: str, name: str) -> str:
-    """The name of the control that pauses all of a type, tenant or pool."""
+    """Return the name of the control that pauses a type, tenant or pool."""
     if scope not in SCOPES:
         raise ConfigError(f"{scope!r} cannot be paused; it must be one of {', '.join(SCOPES)}")
     return f"{scope}:{name}"
 
 
 def has_gates(controls: Controls) -> bool:
-    """Whether any lane may be closed; mostly none is, and nobody needs to look at each."""
+    """Whether any lane may be closed; a fast test, since usually none is."""
     return bool(controls.of(PAUSE) or controls.of(QUARANTINE) or controls.of(BREAKER))
 
 
 def why_closed(lane: Lane, controls: Controls, breakers: Iterable[str] = (), now: float = 0.0) -> str | None:
-    """Why nothing of this lane may start now, in words; None if it is open. `breakers` are those of its type."""
+    """Return why no job of the lane may start now, in words; None if it is open. `breakers` belong to its type."""
     return _why_paused(lane, controls) or _why_quarantined(lane, controls) or _why_shut(controls, breakers, now)
 
 
 def why_slowed(controls: Controls, breakers: Iterable[str], now: float) -> list[str]:
-    """Which breakers let little start now, in words: those that probe or ramp up."""
-    known = [(name, tripped(controls.get(BREAKER, name))) for name in limiting(controls, breakers)]
+    """Return in words which breakers are probing or ramping up."""
+    known = [(name, breaker_state(controls.get(BREAKER, name))) for name in limiting(controls, breakers)]
     return [describe(name, breaker, now) for name, breaker in known if breaker and not is_shut(breaker, now)]
 
 
 def limiting(controls: Controls, breakers: Iterable[str]) -> tuple[str, ...]:
-    """Those of the breakers that are not closed: a run needs a permit of each."""
+    """Return the breakers that are not closed; a run needs a permit from each."""
     known = controls.of(BREAKER)
     return tuple(name for name in breakers if name in known) if known else ()
 
@@ -66,7 +66,7 @@ def _why_quarantined(lane: Lane, controls: Controls) -> str | None:
 
 def _why_shut(controls: Controls, breakers: Iterable[str], now: float) -> str | None:
     for name in limiting(controls, breakers):
-        breaker = tripped(controls.get(BREAKER, name))
+        breaker = breaker_state(controls.get(BREAKER, name))
         if breaker is not None and is_shut(breaker, now):
             return describe(name, breaker, now)
     return None

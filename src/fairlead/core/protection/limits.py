@@ -1,12 +1,12 @@
-"""Limits: how many runs of something there may be at once, and how many may start in a time, over all workers.
+"""Limits on concurrency and start rate over all workers.
 
 A limit has a name, `scope:what`: `type:mail`, `tenant:acme`, `pool:short`, `tenant+pool:acme+short`,
 `dependency:stripe`, `limit:stripe` or, with a key from the payload, `limit:stripe=account-7`. The first four follow
-from a job's lane. What a handler declares (its limits with their keys, and what it needs) is written into the lane when
-the job is submitted, so that every process sees alike which limits a job is under.
+from a job's lane. The limits and dependencies that a handler declares are written into the lane at submission, so every
+process knows which limits apply to a job.
 
-How much a limit allows is said by the handler's declaration or by an operator's control, who wins. A control may name
-one thing (`tenant:acme`) or each of them (`tenant:*`).
+The bound of a limit comes from the handler's declaration, or from an operator's control, which has precedence. A
+control can name one thing (`tenant:acme`) or each of its kind (`tenant:*`).
 """
 
 import re
@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 from fairlead.core.jobs.model import Lane, Quota
 from fairlead.core.names import check_name
 from fairlead.core.protection.controls import Controls, Value
-from fairlead.core.protection.token_bucket import Bucket, Flow, flow, left, take, wait
+from fairlead.core.protection.token_bucket import Bucket, RateLimit, left, rate_limit, take, wait
 from fairlead.core.stored import readable
 from fairlead.errors import ConfigError
 
@@ -30,17 +30,17 @@ MOST_LIMITS = 8
 LONGEST_KEY = 64
 MOST_CACHED = 50_000
 
-_PLAIN_KEY = re.compile(rf"[A-Za-z0-9_.:@/-]{{1,{LONGEST_KEY}}}")
+_PLAIN_KEY = re.compile(rf"[A-Za-z0-9_.:@-]{{1,{LONGEST_KEY}}}")
 _FIELD = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*")
 
 Key = Callable[[Any], object]
 
 
 class Bound(NamedTuple):
-    """How much a limit allows."""
+    """The bound of a limit: concurrent runs and start rate."""
 
     concurrent: int | None = None
-    flow: Flow | None = None
+    rate_limit: RateLimit | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,26 +66,26 @@ class Limit:
 
     @property
     def bound(self) -> Bound:
-        """What it allows."""
+        """The bound."""
         return bound(self.concurrent, self.rate, self.burst)
 
     def stored(self) -> dict[str, Any]:
-        """What a registered type says of it; a key that is a function stays in the code."""
+        """Return the limit as data of the registered type, without a function as key."""
         key = "" if callable(self.key) else self.key
         return {"name": self.name, "concurrent": self.concurrent, "rate": self.rate, "burst": self.burst, "key": key}
 
 
 def bound(concurrent: int | None, rate: float | str | None, burst: float | None) -> Bound:
-    """A checked bound."""
+    """Return a valid bound, else ConfigError."""
     if concurrent is not None and (isinstance(concurrent, bool) or not 0 <= concurrent <= MOST_CONCURRENT):
         raise ConfigError(f"concurrent={concurrent!r} cannot work: it must be a number from 0 to {MOST_CONCURRENT}")
     if rate is None and burst is not None:
         raise ConfigError("a burst goes with a rate; give both, or only a rate")
-    return Bound(concurrent, None if rate is None else flow(rate, burst))
+    return Bound(concurrent, None if rate is None else rate_limit(rate, burst))
 
 
 def limit_name(scope: str, what: str) -> str:
-    """The name of the control that limits something, or each of its kind."""
+    """Return the name of the control for a limit on one thing, or on each of its kind."""
     if scope not in SCOPES:
         raise ConfigError(f"{scope!r} cannot be limited; it must be one of {', '.join(SCOPES)}")
     parts = what.split("+") if scope == "tenant+pool" else what.split("=", 1)[:1] if scope == "limit" else [what]
@@ -98,7 +98,7 @@ def limit_name(scope: str, what: str) -> str:
 
 
 def key_text(value: object) -> str:
-    """A key's value as it stands in a lane: itself where it is short and plain, else a digest of it."""
+    """Return a key's value as written in a lane: the text if it is short and plain, else a digest."""
     text = str(value)
     if _PLAIN_KEY.fullmatch(text):
         return text
@@ -106,26 +106,26 @@ def key_text(value: object) -> str:
 
 
 def field_of(payload: Any, path: str) -> object:
-    """The field of a payload that a path names; empty where it has none."""
+    """Return the field of a payload at a path; empty if it is missing."""
     for part in path.split("."):
         payload = payload.get(part) if isinstance(payload, Mapping) else None
     return "" if payload is None else payload
 
 
 def marks(limits: Iterable[tuple[str, object | None]], needs: Iterable[str]) -> str:
-    """What a lane says of declared limits, each with its key's value if it has one, and of dependencies."""
+    """Return declared limits (with the key's value, if any) and dependencies as text for a lane."""
     named = {name if value is None else f"{name}={key_text(value)}" for name, value in limits}
     return " ".join(sorted(named | {f"@{name}" for name in needs}))
 
 
 def declared_marks(limits: Iterable[Mapping[str, Any]], needs: Iterable[str], payload: Mapping[str, Any]) -> str:
-    """The marks of a job by what is registered of its type: limits whose key is a field, or none."""
+    """Return the marks of a job by its registered type: limits with a field as key, or without key."""
     values = [(limit["name"], field_of(payload, limit["key"]) if limit["key"] else None) for limit in limits]
     return marks(values, needs)
 
 
 def names_of(lane: Lane, more: str = "") -> tuple[str, ...]:
-    """The names of all limits that a lane could be under; `more` are marks that it does not have itself."""
+    """Return the names of all possible limits of a lane; `more` are marks in addition to its own."""
     marked = {*lane.limits.split(), *more.split()}
     return (
         f"type:{lane.type}", f"tenant:{lane.tenant}", f"pool:{lane.pool}", f"tenant+pool:{lane.tenant}+{lane.pool}",
@@ -134,10 +134,10 @@ def names_of(lane: Lane, more: str = "") -> tuple[str, ...]:
 
 
 class Rules:
-    """Which limits are in force, by what handlers declare and operators have set."""
+    """The limits in force, from declarations of handlers and controls."""
 
     def __init__(self, declared: Mapping[str, Bound], marked: Mapping[str, str], controls: Controls) -> None:
-        """`declared` are bounds by name of limit; `marked` are the marks of types, for lanes that are older."""
+        """`declared` are bounds by limit name; `marked` are marks by type, for lanes older than a declaration."""
         self._declared = declared
         self._marked = marked
         self._set = {name: _bound_of(control.value) for name, control in controls.of(LIMIT).items()}
@@ -145,7 +145,7 @@ class Rules:
         self.any = bool(declared or self._set)
 
     def of(self, lane: Lane) -> tuple[str, ...]:
-        """The names of the limits in force for a lane."""
+        """Return the names of the limits in force for a lane."""
         if not self.any:
             return ()
         names = self._of.get(lane)
@@ -157,7 +157,7 @@ class Rules:
         return names
 
     def bound(self, name: str) -> Bound:
-        """What a limit allows; one that nobody set allows everything."""
+        """Return the bound of a limit; without one it is unlimited."""
         scope, _, what = name.partition(":")
         base = what.partition("=")[0]
         for candidate in (name, f"{scope}:{base}", f"{scope}:{EACH}"):
@@ -167,7 +167,7 @@ class Rules:
 
 
 def usage(rules: Rules, running: Iterable[tuple[Lane, int]]) -> dict[str, int]:
-    """How many jobs run under each limit in force."""
+    """Return the number of running jobs of each limit in force."""
     used: dict[str, int] = {}
     for lane, count in running:
         for name in rules.of(lane):
@@ -176,21 +176,21 @@ def usage(rules: Rules, running: Iterable[tuple[Lane, int]]) -> dict[str, int]:
 
 
 def room(allowed: Bound, used: int, bucket: Bucket | None, now: float) -> int:
-    """How many more may start now."""
+    """Return how many more jobs may start now under a limit."""
     most = MOST_CONCURRENT if allowed.concurrent is None else max(0, allowed.concurrent - used)
-    return most if allowed.flow is None else min(most, int(left(bucket, allowed.flow, now)))
+    return most if allowed.rate_limit is None else min(most, int(left(bucket, allowed.rate_limit, now)))
 
 
-class Wanted(NamedTuple):
-    """A quota and the limits that its lane is under."""
+class LimitedQuota(NamedTuple):
+    """A quota and the limits that apply to its lane."""
 
     quota: Quota
     lane: Lane
     limits: tuple[str, ...]
 
 
-def grant(wanted: Sequence[Wanted], rooms: Mapping[str, int]) -> list[Quota]:
-    """The quotas, cut to what all limits of each leave, first come first served."""
+def grant(wanted: Sequence[LimitedQuota], rooms: Mapping[str, int]) -> list[Quota]:
+    """Return the quotas reduced to the room of their limits, first come first served."""
     remaining = dict(rooms)
     granted = []
     for quota, _, names in wanted:
@@ -202,22 +202,22 @@ def grant(wanted: Sequence[Wanted], rooms: Mapping[str, int]) -> list[Quota]:
     return granted
 
 
-class Account(NamedTuple):
-    """A limit after a claim: its bucket where it has a rate, and if it is full, when to try again (None: unknown)."""
+class LimitState(NamedTuple):
+    """A limit after a claim: its bucket if it has a rate; if full, the seconds to the next try (None: unknown)."""
 
     bucket: Bucket | None
     is_full: bool
     again_in: float | None
 
 
-def account(allowed: Bound, used: int, bucket: Bucket | None, now: float, started: int) -> Account:
-    """What a limit looks like once so many more have started."""
+def limit_state(allowed: Bound, used: int, bucket: Bucket | None, now: float, started: int) -> LimitState:
+    """Return the state of a limit after `started` more starts."""
     crowded = allowed.concurrent is not None and used + started >= allowed.concurrent
-    if allowed.flow is None:
-        return Account(None, crowded, None)
-    after = take(bucket, allowed.flow, now, started)
+    if allowed.rate_limit is None:
+        return LimitState(None, crowded, None)
+    after = take(bucket, allowed.rate_limit, now, started)
     dry = after.tokens < 1
-    return Account(after, crowded or dry, wait(after, allowed.flow, 1) if dry and not crowded else None)
+    return LimitState(after, crowded or dry, wait(after, allowed.rate_limit, 1) if dry and not crowded else None)
 
 
 def _bound_of(value: Value | None) -> Bound:
@@ -225,5 +225,5 @@ def _bound_of(value: Value | None) -> Bound:
 
 
 def stored_bound(value: Value) -> Bound:
-    """What a limit that was set or registered allows."""
+    """Return the bound in a control's value or a registered limit."""
     return readable(lambda: bound(value.get("concurrent"), value.get("rate"), value.get("burst")), Bound())

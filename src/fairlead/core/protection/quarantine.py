@@ -1,26 +1,26 @@
-"""Quarantine: a type that has failed for most of an hour is not worth many attempts until somebody has looked at it.
+"""Quarantine: a job type whose runs failed for most of an hour gets few attempts until an operator releases it.
 
-Its jobs have two of them and then are dead letters, from where they can be replayed; its breaker decides how many may
-start. With no attempts at all, nothing of the type starts. A breaker tries again by itself; a quarantine ends by hand.
+By default its jobs get two attempts and are dead letters then, which can be replayed. With zero attempts no job of the
+type starts. A breaker closes by itself; a quarantine is ended by an operator.
 """
 
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from fairlead.core.durations import Duration, seconds, words
+from fairlead.core.durations import Duration, humanize, seconds
 from fairlead.core.protection.controls import Control
 from fairlead.core.protection.run_counts import Sums
 from fairlead.errors import ConfigError
 
 KIND = "quarantine"  # of the control; its name is the type's
-LASTING = 0.8  # of the window: the failures must have gone on for so much of it
+LASTING = 0.8  # the part of the window for which failures must have been counted
 
 
 @dataclass(frozen=True, slots=True)
 class Quarantine:
-    """When a type is quarantined: most of at least `minimum` runs failed within `window`, and did so all along.
+    """A quarantine policy: a type is quarantined if most of at least `minimum` runs failed over the whole `window`.
 
-    Its jobs then have `attempts`, or what they were given if that is less; with 0 none of them starts.
+    Its jobs then get `attempts` attempts, or fewer by their own policy; with 0 none of them starts.
     """
 
     threshold: float = 0.5
@@ -31,7 +31,7 @@ class Quarantine:
 
     @classmethod
     def off(cls) -> "Quarantine":
-        """Never by itself; an operator can quarantine the type all the same."""
+        """Return a policy that never quarantines; an operator still can."""
         return cls(enabled=False)
 
     def __post_init__(self) -> None:
@@ -49,20 +49,20 @@ class Quarantine:
 
 
 def entry(why: str, by: str | None, attempts: int) -> dict[str, Any]:
-    """The control of a quarantined type; `by` is None where it came to that by itself."""
+    """Return the control's value of a quarantined type; `by` is None for an automatic quarantine."""
     return {"why": why, "by": by, "attempts": attempts}
 
 
 def attempts_of(control: Control | None) -> int | None:
-    """How many attempts the jobs of a type have by its quarantine; None where it is in none."""
+    """Return the attempts that a quarantine allows; None if the type is not quarantined."""
     return None if control is None or control.value is None else int(control.value.get("attempts", 0))
 
 
 def why_quarantined(policy: Quarantine, sums: Sums) -> str | None:
-    """Why somebody must look at a type, in words; None if nobody need."""
+    """Return why a type is to be quarantined, in words; None if it is not."""
     window = seconds(policy.window)
     if not policy.enabled or sums.total < policy.minimum or sums.counted_for < LASTING * window:
         return None
     if sums.bad <= policy.threshold * sums.total:
         return None
-    return f"{sums.bad} of {sums.total} runs failed within {words(window)}"
+    return f"{sums.bad} of {sums.total} runs failed within {humanize(window)}"

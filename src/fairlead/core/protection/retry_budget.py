@@ -1,8 +1,8 @@
-"""Retry budgets: a tenant's retries may be a multiple of its first attempts, so that failures do not crowd out work.
+"""Retry budgets: a bound on a tenant's retries, as a multiple of its first attempts, so that work goes on.
 
-A job whose retry would go beyond that is a dead letter early, or waits. Each retry counts in the bucket of time for
-which it is due, so that those to come are known: one that waits goes behind all of them, at the pace that the budget
-allows. Failures of a dependency always wait, since a job is not to blame for them.
+A job whose retry exceeds the budget is dead early, or its retry is delayed. Each retry counts in the time bucket in
+which it is due, so a delayed retry is placed after all scheduled ones, at the rate that the budget allows. Retries
+after failures of a dependency are always delayed instead of denied.
 """
 
 from dataclasses import asdict, dataclass
@@ -14,14 +14,14 @@ from fairlead.errors import ConfigError
 
 Beyond = Literal["dead", "delay"]
 BEYOND: tuple[str, ...] = get_args(Beyond)
-KIND = "budget"  # of the control that gives a tenant a budget of its own; its name is the tenant's
+KIND = "budget"  # of the control with a tenant's own budget; its name is the tenant's
 
 
 @dataclass(frozen=True, slots=True)
 class RetryBudget:
     """`ratio` retries for each first attempt within `window`, and `floor` more, so that a small tenant can retry.
 
-    What is `beyond` goes to the dead letters, or is a delay. Without a ratio retries are not limited.
+    `beyond` says what happens to further retries: dead or delay. Without a ratio retries are not limited.
     """
 
     ratio: float | None = 2.0
@@ -46,11 +46,11 @@ class RetryBudget:
 
 
 def allowed(policy: RetryBudget, sums: Sums) -> float:
-    """How many retries a window may have; first attempts are the good ones of the sums."""
+    """Return how many retries a window allows; `sums.good` counts first attempts, `sums.bad` retries."""
     return float("inf") if policy.ratio is None else policy.ratio * sums.good + policy.floor
 
 
 def stretch(policy: RetryBudget, sums: Sums) -> float:
-    """The least wait of one more retry: nothing while the budget lasts, then behind all that are due before it."""
+    """Return the least delay of one more retry: 0 within the budget, else after all scheduled retries."""
     most = allowed(policy, sums)
     return 0.0 if sums.bad < most else seconds(policy.window) * sums.bad / most

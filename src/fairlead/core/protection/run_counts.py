@@ -1,8 +1,8 @@
-"""What is counted about runs, so that all workers decide upon the same figures.
+"""Counts of good and bad runs, shared by all workers, for breakers, quarantine and retry budgets.
 
-Runs are counted under a subject: a dependency, a type, a tenant. A count falls into a bucket of time by the store's
-clock, and what is asked back is the sum of the buckets of a span. Of types and tenants only the troubled ones are
-counted, those that had a failure lately: so a system in which nothing fails writes nothing.
+Runs are counted by subject: a dependency, a type or a tenant. Counts fall into time buckets of the database's clock,
+and a reader gets the sum of the buckets in a span. Types and tenants are counted only after a recent failure, so a
+system without failures writes nothing.
 """
 
 from collections.abc import Sequence
@@ -11,19 +11,19 @@ from typing import NamedTuple
 from fairlead.core.jobs.failure import FailureClass
 from fairlead.core.jobs.model import Ending, Outcome
 
-BUCKETS = 10  # of a span; the oldest counts in whole or not at all
+BUCKETS = 10  # of a span; the oldest one counts entirely or not at all
 
 DEPENDENCY = "dependency"
 TYPE = "type"
 QUARANTINE = "quarantine"
 TENANT = "tenant"
 
-# Trying again cannot help, or nothing has failed: neither the dependency nor the type is to blame.
+# Failures that count against neither the dependency nor the type.
 NOBODYS_FAULT = frozenset({FailureClass.PERMANENT, None})
 
 
 class Count(NamedTuple):
-    """Runs to add to a subject: good ones, bad ones, and how far ahead of now they count."""
+    """Runs to add to a subject; they count `ahead` seconds after now."""
 
     subject: str
     good: int
@@ -33,7 +33,7 @@ class Count(NamedTuple):
 
 
 class Sums(NamedTuple):
-    """What a subject has in its span, and for how long it has been counted within that."""
+    """The runs of a subject in its span, and for how long they have been counted."""
 
     good: int = 0
     bad: int = 0
@@ -46,24 +46,24 @@ class Sums(NamedTuple):
 
 
 class Counted(NamedTuple):
-    """The sums of the subjects that were added to, by an instant of the store's clock."""
+    """The sums by subject, at the database's now."""
 
     sums: dict[str, Sums]
     now: float
 
 
 def subject(scope: str, name: str) -> str:
-    """What runs are counted under."""
+    """Return the subject for a scope and a name."""
     return f"{scope}:{name}"
 
 
 def breakers_of(type_: str, needs: Sequence[str] = ()) -> tuple[str, ...]:
-    """The names of all breakers that a type's runs go through: its own, and those of its dependencies."""
+    """Return the breakers of a type: its own, and one for each dependency."""
     return (subject(TYPE, type_), *(subject(DEPENDENCY, name) for name in needs))
 
 
 def blamed(outcome: Outcome, type_: str, needs: Sequence[str] = ()) -> tuple[str, ...]:
-    """The breakers that a failed run counts against: those of the dependencies, or that of the type."""
+    """Return the breakers that a failed run counts against: the dependencies' or the type's."""
     if outcome.ending is Ending.TIMED_OUT or outcome.ending is Ending.LOST:
         return (subject(TYPE, type_),)
     failure = outcome.error.failure if outcome.error else FailureClass.APPLICATION

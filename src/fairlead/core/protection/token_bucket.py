@@ -1,6 +1,6 @@
-"""Token buckets: at most `burst + rate * seconds` in any span of time, however the taking is spread over it.
+"""Token buckets: rate limits that allow at most `burst + rate * seconds` tokens in any span of time.
 
-A bucket is what is left in it at an instant; nothing runs between. One that nobody has used yet is full.
+A bucket stores the tokens at an instant; later values are computed from it. A new bucket is full.
 """
 
 import math
@@ -14,57 +14,57 @@ MOST = 1e9
 _RATE = re.compile(r"\s*(\d+(?:\.\d+)?)\s*/\s*(\d[\w.]*|[a-z]+)\s*")
 
 
-class Flow(NamedTuple):
-    """How fast a bucket fills, in tokens a second, and how many it holds."""
+class RateLimit(NamedTuple):
+    """A rate limit: tokens per second, and how many tokens the bucket holds."""
 
     rate: float
     burst: float
 
 
 class Bucket(NamedTuple):
-    """What was left at an instant."""
+    """The tokens in a bucket at an instant."""
 
     tokens: float
     at: float
 
 
-def flow(rate: float | str, burst: float | None = None) -> Flow:
-    """The flow of a rate like "100/s", "600/m" or 2.5 a second; unless said otherwise a second's worth may burst."""
+def rate_limit(rate: float | str, burst: float | None = None) -> RateLimit:
+    """Parse a rate like "100/s", "600/m" or 2.5 (per second); the default burst is one second's tokens."""
     speed = parse_rate(rate)
     if burst is not None and not 1 <= burst <= MOST:
         raise ConfigError(f"a burst of {burst!r} cannot work: it must be at least 1")
-    return Flow(speed, float(burst) if burst is not None else max(1.0, float(math.ceil(speed))))
+    return RateLimit(speed, float(burst) if burst is not None else max(1.0, float(math.ceil(speed))))
 
 
 def parse_rate(rate: float | str) -> float:
-    """Tokens a second; ConfigError where it is no rate."""
+    """Parse a rate into tokens per second, else ConfigError."""
     value = _per_second(rate) if isinstance(rate, str) else float(rate)
     if not 0 < value <= MOST:
         raise ConfigError(f"{rate!r} is not a rate: it must be more than 0; write it like 100/s, 600/m or 5/h")
     return value
 
 
-def left(bucket: Bucket | None, way: Flow, now: float) -> float:
-    """The tokens in the bucket now; a clock that went back adds nothing."""
+def left(bucket: Bucket | None, limit: RateLimit, now: float) -> float:
+    """Return the tokens in the bucket now; a clock that went back adds none."""
     if bucket is None:
-        return way.burst
-    return min(way.burst, bucket.tokens + max(0.0, now - bucket.at) * way.rate)
+        return limit.burst
+    return min(limit.burst, bucket.tokens + max(0.0, now - bucket.at) * limit.rate)
 
 
-def take(bucket: Bucket | None, way: Flow, now: float, count: float) -> Bucket:
-    """The bucket after taking; who takes has looked at what is left."""
+def take(bucket: Bucket | None, limit: RateLimit, now: float, count: float) -> Bucket:
+    """Return the bucket without `count` tokens; the caller has checked `left`."""
     at = now if bucket is None else max(now, bucket.at)
-    return Bucket(left(bucket, way, now) - count, at)
+    return Bucket(left(bucket, limit, now) - count, at)
 
 
-def wait(bucket: Bucket, way: Flow, count: float) -> float:
-    """Seconds from the bucket's instant until it holds so many."""
-    return max(0.0, (min(count, way.burst) - bucket.tokens) / way.rate)
+def wait(bucket: Bucket, limit: RateLimit, count: float) -> float:
+    """Return the seconds from the bucket's instant until it holds `count` tokens."""
+    return max(0.0, (min(count, limit.burst) - bucket.tokens) / limit.rate)
 
 
-def full_at(bucket: Bucket, way: Flow) -> float:
-    """When it will be full, and so no different from one that was never used."""
-    return bucket.at + wait(bucket, way, way.burst)
+def full_at(bucket: Bucket, limit: RateLimit) -> float:
+    """Return the instant when the bucket is full again, and so equals a new one."""
+    return bucket.at + wait(bucket, limit, limit.burst)
 
 
 def _per_second(text: str) -> float:

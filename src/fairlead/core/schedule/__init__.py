@@ -1,1 +1,1 @@
-"""When work starts by itself: recurring schedules, their fires, and promotion of jobs that are due."""
+"""Work that starts by itself: recurring schedules, their fires, and promotion of due jobs. Retries are in core.jobs."""

@@ -1,7 +1,7 @@
-"""What recurring schedules do: which fires are due, which of them make a job, and what code-declared ones become.
+"""Recurring schedules: which fires are due, which of them make a job, and changes of schedules.
 
-A fire that is less than ON_TIME late counts as on time, whatever the catch-up policy: so long may it take until another
-scheduler has taken over. What is later is caught up or missed, as the policy says, and recorded either way.
+A fire that is at most ON_TIME seconds late counts as on time whatever the catch-up policy, since another scheduler may
+need so long to take over. The policy decides whether later fires are caught up or missed; both are recorded.
 """
 
 import json
@@ -26,13 +26,13 @@ from fairlead.core.schedule.timing import MICROSECONDS, Timetable, timetable
 from fairlead.errors import ConfigError
 
 ON_TIME = 15.0
-MOST_FIRES = 100  # of one schedule in one round; the rest follow in the next
+MOST_FIRES = 100  # of one schedule in one round; the next round makes the rest
 TRY_AGAIN = 60.0
-MOST_COUNTED = 1000  # a count of missed fires that is as high as this means "at least"
+MOST_COUNTED = 1000  # a count of missed fires stops here and then means "at least"
 
 
-class Due(NamedTuple):
-    """Fires to make now, how many were missed before them and when the last of those was."""
+class DueFires(NamedTuple):
+    """The fires to make now, the number of fires missed before them, and the time of the last missed one."""
 
     fires: tuple[float, ...]
     missed: int
@@ -40,7 +40,7 @@ class Due(NamedTuple):
 
 
 def plan(due: DueSchedule, new_id: Callable[[], str]) -> FirePlan:
-    """What a due schedule does now; the rest of a long catch-up is due again at once."""
+    """Return the fires of a due schedule and its next time; after a part of a long catch-up it is due again at once."""
     schedule, now = due.schedule, _whole(due.now)
     table = timetable_of(schedule.spec)
     found = due_fires(table, schedule.spec, schedule.handled_until, now)
@@ -53,25 +53,25 @@ def plan(due: DueSchedule, new_id: Callable[[], str]) -> FirePlan:
 
 
 def postponed(due: DueSchedule) -> FirePlan:
-    """What a schedule does that cannot be read here: wait for a scheduler that can, and keep its fires for it."""
+    """Return a plan without fires for a schedule that this version cannot read; it is tried again later."""
     schedule = due.schedule
     return FirePlan(schedule.name, schedule.version, (), schedule.handled_until, _whole(due.now) + TRY_AGAIN)
 
 
-def due_fires(table: Timetable, spec: ScheduleSpec, handled_until: float, now: float) -> Due:
-    """The fires in (handled_until, now] under the catch-up policy."""
+def due_fires(table: Timetable, spec: ScheduleSpec, handled_until: float, now: float) -> DueFires:
+    """Return the fires in (handled_until, now] that the catch-up policy allows."""
     patience = max(spec.window, ON_TIME) if spec.catch_up is CatchUp.ALL else ON_TIME
     horizon = max(handled_until, now - patience)
     fires = _between(table, horizon, now, MOST_FIRES)
     if not fires and spec.catch_up is CatchUp.LAST:
         last = latest(table, max(handled_until, now - max(spec.window, ON_TIME)), now)
         if last is not None:
-            return Due((last,), *_counted(table, handled_until, last - 1 / MICROSECONDS))
-    return Due(fires, *_counted(table, handled_until, horizon))
+            return DueFires((last,), *_counted(table, handled_until, last - 1 / MICROSECONDS))
+    return DueFires(fires, *_counted(table, handled_until, horizon))
 
 
 def latest(table: Timetable, after: float, until: float) -> float | None:
-    """The last fire in (after, until]: looked for from the end, in spans that grow until one has a fire."""
+    """Return the last fire in (after, until], searched backwards in growing spans, or None."""
     span = 1.0
     while True:
         begin = max(after, until - span)
@@ -86,12 +86,12 @@ def latest(table: Timetable, after: float, until: float) -> float | None:
 
 
 def upcoming(spec: ScheduleSpec, after: float, count: int) -> list[float]:
-    """The next fires after an instant."""
+    """Return the next `count` fires of a schedule after an instant."""
     return fires_of(timetable_of(spec), after, count)
 
 
 def fires_of(table: Timetable, after: float, count: int) -> list[float]:
-    """The next times of a timetable after an instant."""
+    """Return the next `count` times of a timetable after an instant."""
     found = list[float]()
     following = table.next_after(after)
     while following is not None and len(found) < count:
@@ -101,32 +101,32 @@ def fires_of(table: Timetable, after: float, count: int) -> list[float]:
 
 
 def timetable_of(spec: ScheduleSpec) -> Timetable:
-    """When it fires."""
+    """Return the timetable of a schedule."""
     return timetable(spec.expression, spec.zone)
 
 
 def job_of(spec: ScheduleSpec, at: float, job_id: str) -> NewJob:
-    """The job that a fire makes; its options tell the handler whose fire it is."""
+    """Return the job of a fire; its options contain the schedule's name and the fire time."""
     options = {**json.loads(spec.options or "{}"), "schedule": spec.name, "fire_at": at}
     not_after = None if spec.start_within is None else at + spec.start_within
     return NewJob(job_id, spec.lane, spec.payload, run_at=at, not_after=not_after, options=json.dumps(options))
 
 
 def created(spec: ScheduleSpec, owner: str | None, now: float) -> ScheduleWrite:
-    """A new schedule; it fires from now on."""
+    """Return the write of a new schedule that fires from now on."""
     schedule = Schedule(spec, owner, ScheduleState.ACTIVE, 1, now, timetable_of(spec).next_after(now))
     return ScheduleWrite(schedule, None)
 
 
 def changed(schedule: Schedule, spec: ScheduleSpec, now: float) -> ScheduleWrite:
-    """The schedule on other terms from now on; what is due on the old ones goes along with `with_due`."""
+    """Return the write of a changed schedule; `with_due` adds the fires that are due by the old settings."""
     return _rewritten(schedule, spec, now)
 
 
 def with_due(write: ScheduleWrite, due: DueSchedule, new_id: Callable[[], str]) -> ScheduleWrite | None:
-    """A change together with the fires that are due on the old terms; None if these are more than fit into one write.
+    """Return a change with the fires that are due by the old settings; None if they are too many for one write.
 
-    Old terms that cannot be read here have no fires here.
+    Old settings that this version cannot read have no fires here.
     """
     if not due.is_due:
         return write
@@ -139,34 +139,34 @@ def with_due(write: ScheduleWrite, due: DueSchedule, new_id: Callable[[], str]) 
 
 
 def activated(schedule: Schedule, now: float) -> ScheduleWrite:
-    """The schedule firing again; nothing is caught up."""
+    """Return the write that resumes a schedule without catching up."""
     return _rewritten(replace(schedule, state=ScheduleState.ACTIVE), schedule.spec, now)
 
 
 def stopped(schedule: Schedule, state: ScheduleState, now: float) -> ScheduleWrite:
-    """The schedule firing no more; fires that were due and not made are recorded as missed."""
+    """Return the write that stops a schedule; due fires are recorded as missed."""
     write = _rewritten(replace(schedule, state=state), schedule.spec, now)
     if schedule.state is not ScheduleState.ACTIVE:
         return write
-    dropped = Due((), *_counted(timetable_of(schedule.spec), schedule.handled_until, now))
+    dropped = DueFires((), *_counted(timetable_of(schedule.spec), schedule.handled_until, now))
     return write._replace(fires=tuple(_missed(dropped)))
 
 
 def fired_by_hand(schedule: Schedule, now: float, job_id: str) -> ScheduleWrite:
-    """A fire that an operator asks for, whatever the timetable and the policies say."""
+    """Return the write of a manual fire, independent of timetable and policies."""
     fire = Fire(now, FireOutcome.FIRED, job=job_of(schedule.spec, now, job_id), manual=True)
     return ScheduleWrite(replace(schedule, version=schedule.version + 1), schedule.version, (fire,))
 
 
 class Reconciled(NamedTuple):
-    """What has to be written so that the store has what the code declares; and declared ones that belong to others."""
+    """The writes that make stored schedules match the code; `taken` are schedules that belong to another app."""
 
     writes: tuple[ScheduleWrite, ...]
     taken: tuple[Schedule, ...]
 
     @property
     def retired(self) -> int:
-        """How many are retired by it."""
+        """How many schedules are retired."""
         return sum(write.schedule.state is ScheduleState.RETIRED for write in self.writes)
 
 
@@ -177,9 +177,9 @@ def reconcile(
     now: float,
     adopted: Collection[str] = (),
 ) -> Reconciled:
-    """Bring an app's schedules in line with its code: new, changed, back again, retired; a pause stays one.
+    """Return the writes that create, change, reactivate and retire an app's schedules; paused ones stay paused.
 
-    `adopted` are apps that run no more: what they had declared, and this one declares now, becomes this one's.
+    `adopted` are apps that no longer run: their schedules that this app declares now become this app's.
     """
     by_name = {schedule.name: schedule for schedule in existing}
     wanted = {spec.name for spec in declared}
@@ -226,13 +226,13 @@ def _overlaps(policy: Overlap, live: int, waiting: int) -> bool:
     return policy is Overlap.QUEUE_ONE and waiting > 0
 
 
-def _missed(due: Due) -> Iterator[Fire]:
+def _missed(due: DueFires) -> Iterator[Fire]:
     if due.last_missed is not None:
         yield Fire(due.last_missed, FireOutcome.MISSED, due.missed)
 
 
 def _counted(table: Timetable, after: float, until: float) -> tuple[int, float | None]:
-    """How many fires are in (after, until], up to a bound, and the last of them."""
+    """Return the number of fires in (after, until], up to a bound, and the last of them."""
     found = _between(table, after, until, MOST_COUNTED)
     return len(found), latest(table, after, until) if found else None
 
@@ -247,5 +247,5 @@ def _between(table: Timetable, after: float, until: float, most: int) -> tuple[f
 
 
 def _whole(instant: float) -> float:
-    """The instant in whole microseconds, which is what every store keeps."""
+    """Return the instant rounded to microseconds, as databases store it."""
     return round(instant * MICROSECONDS) / MICROSECONDS

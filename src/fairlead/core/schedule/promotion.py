@@ -1,9 +1,9 @@
-"""How many due jobs become ready now, and whose: a bounded rate for the shard and for each tenant.
+"""Promotion: how many due jobs of each lane become ready now, under rate limits for the shard and for each tenant.
 
-Both rates are token buckets: a job costs one token, tokens come back at the rate, and a bucket holds those of one
-second. What the shard may promote is shared evenly between the tenants that have due jobs, and a tenant's part evenly
-between its lanes; what one does not need goes to the others. Within a lane the longest overdue job is first. So a
-million jobs that are due at once delay neither the other tenants nor the other lanes of their own.
+Both rate limits are token buckets with a burst of one second; a job costs one token. The shard's tokens are divided
+evenly among the tenants with due jobs, and a tenant's part evenly among its lanes; unused parts go to the others.
+Within a lane the longest overdue job goes first. So a million jobs that are due at once delay neither other tenants nor
+other lanes of their tenant.
 """
 
 from collections import defaultdict
@@ -11,49 +11,42 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple, TypeVar
 
 from fairlead.core.jobs.model import Lane, Quota
+from fairlead.core.protection.token_bucket import Bucket, RateLimit, left, take
 
-BURST = 1.0  # seconds of its rate that a bucket holds
+BURST = 1.0  # seconds; a bucket holds the tokens of so much time
 
 Name = TypeVar("Name")
 
 
 class DueLane(NamedTuple):
-    """A lane with due jobs: how many are known of, and the instant from which on the first of them was due."""
+    """A lane with due jobs: how many were found, and when the first of them was due."""
 
     lane: Lane
     jobs: int
     since: float
 
 
-class Due(NamedTuple):
-    """What waits for its time. `overdue` is the age of the longest due job, `next_due` the wait for the next."""
+class DueJobs(NamedTuple):
+    """Due jobs by lane. `overdue` is the age of the oldest due job, `next_due` the wait until the next job is due."""
 
     lanes: tuple[DueLane, ...]
-    is_complete: bool  # whether these are all lanes with due jobs, and all of those
+    is_complete: bool  # whether all due jobs were found
     overdue: float | None
     next_due: float | None
 
 
-class Bucket(NamedTuple):
-    """The tokens that were left at an instant; a bucket that nobody has seen is full."""
-
-    tokens: float
-    at: float
-
-
 def tokens(bucket: Bucket | None, rate: float, now: float) -> float:
-    """What a bucket holds now."""
-    most = rate * BURST
-    return most if bucket is None else min(most, bucket.tokens + max(0.0, now - bucket.at) * rate)
+    """Return the tokens in a bucket now; a new bucket is full."""
+    return left(bucket, RateLimit(rate, rate * BURST), now)
 
 
 def spend(bucket: Bucket | None, rate: float, now: float, count: int) -> Bucket:
-    """The bucket after so many jobs; it may owe some, which delays the next."""
-    return Bucket(tokens(bucket, rate, now) - count, now)
+    """Return the bucket after `count` jobs; a negative balance delays the next ones."""
+    return take(bucket, RateLimit(rate, rate * BURST), now, count)
 
 
 def share_out(lanes: Sequence[DueLane], most: int, tenants: Mapping[str, int]) -> list[Quota]:
-    """How many jobs of each lane become ready, at most `most` of all, and of each tenant what it has left."""
+    """Return how many jobs of each lane to promote: at most `most` in all, and each tenant's tokens of its jobs."""
     own: dict[str, list[DueLane]] = defaultdict(list)
     for lane in sorted(lanes, key=lambda due: due.since):
         own[lane.lane.tenant].append(lane)
@@ -66,7 +59,7 @@ def share_out(lanes: Sequence[DueLane], most: int, tenants: Mapping[str, int]) -
 
 
 def _evenly(budget: int, wanted: Mapping[Name, int]) -> dict[Name, int]:
-    """The budget in equal parts, of which nobody gets more than it wants; where it is short, the first get one each."""
+    """Divide the budget evenly, nobody gets more than it wants; if it is too small, the first get one each."""
     wanted = {name: want for name, want in wanted.items() if want > 0}
     if budget < len(wanted):
         return dict.fromkeys(list(wanted)[: max(0, budget)], 1)

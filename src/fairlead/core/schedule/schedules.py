@@ -1,4 +1,4 @@
-"""Recurring jobs as data: what a schedule is, what its fires became, and what is to be written about both."""
+"""Recurring schedules as data: schedules, their policies, fires, and the writes about both."""
 
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -12,7 +12,7 @@ DAY = 86_400.0
 
 
 class Overlap(StrEnum):
-    """What a fire does while a job of an earlier one has not ended."""
+    """What a fire does while the job of an earlier fire has not ended."""
 
     ALLOW = "allow"  # it makes its job all the same
     SKIP = "skip"  # it makes none
@@ -20,11 +20,11 @@ class Overlap(StrEnum):
 
 
 class CatchUp(StrEnum):
-    """What becomes of fires that nobody made in time, since no scheduler ran."""
+    """Which fires are made late after a time in which no scheduler ran."""
 
-    NONE = "none"  # they are missed
-    LAST = "last"  # the last of them is made
-    ALL = "all"  # all of them are made
+    NONE = "none"  # none: they are missed
+    LAST = "last"  # the last one
+    ALL = "all"  # all of them
 
 
 class ScheduleState(StrEnum):
@@ -32,11 +32,11 @@ class ScheduleState(StrEnum):
 
     ACTIVE = "active"
     PAUSED = "paused"  # by an operator
-    RETIRED = "retired"  # declared in code once, and no longer
+    RETIRED = "retired"  # no longer declared in code
 
 
 class FireOutcome(StrEnum):
-    """What became of a fire."""
+    """The outcome of a fire."""
 
     FIRED = "fired"  # it made a job
     SKIPPED = "skipped"  # its overlap policy forbade it
@@ -45,7 +45,7 @@ class FireOutcome(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ScheduleSpec:
-    """What a schedule is to do. `options` are those of its jobs, as JSON text; durations are seconds."""
+    """The settings of a schedule. `options` are the options of its jobs as JSON; durations are seconds."""
 
     name: str
     expression: str
@@ -59,16 +59,16 @@ class ScheduleSpec:
     start_within: float | None = None
 
     def of_version(self, version: int, limits: str) -> "ScheduleSpec":
-        """The same for a payload of another version of its type, and with the marks of its limits."""
+        """Return a copy for another version of the job type with these limits."""
         return replace(self, lane=self.lane._replace(version=version, limits=limits))
 
 
 @dataclass(frozen=True, slots=True)
 class Schedule:
-    """A schedule as it is kept. `owner` is the app whose code declares it; None if it was made through the client.
+    """A stored schedule. `owner` is the app whose code declares it; None if it was made through the client.
 
-    Every fire up to `handled_until` is dealt with, and `next_at` is the first one after that. Each write raises
-    `version`, and counts only if it found the version that its decision was taken on.
+    Every fire up to `handled_until` is done, and `next_at` is the first one after that. Each write is a
+    compare-and-swap on `version` and raises it.
     """
 
     spec: ScheduleSpec
@@ -80,14 +80,14 @@ class Schedule:
 
     @property
     def name(self) -> str:
-        """Its name, which is unique."""
+        """The unique name."""
         return self.spec.name
 
 
 class DueSchedule(NamedTuple):
-    """A schedule by the store's `now`, at which its next fire may have come.
+    """A schedule as read at the database's `now`.
 
-    `live` counts the jobs of earlier fires that have not ended, `waiting` those of them that no worker has begun.
+    `live` counts the jobs of earlier fires that have not ended, `waiting` the ones among them that have not started.
     """
 
     schedule: Schedule
@@ -97,13 +97,13 @@ class DueSchedule(NamedTuple):
 
     @property
     def is_due(self) -> bool:
-        """Whether there are fires to be dealt with."""
+        """Whether a fire is due."""
         schedule = self.schedule
         return schedule.state is ScheduleState.ACTIVE and schedule.next_at is not None and schedule.next_at <= self.now
 
 
 class Fire(NamedTuple):
-    """A fire to be recorded, with its job if it makes one. A record of missed fires stands for `times` of them."""
+    """A fire to record, with its job if it makes one. A missed fire can stand for `times` fires."""
 
     at: float
     outcome: FireOutcome
@@ -113,7 +113,7 @@ class Fire(NamedTuple):
 
 
 class FirePlan(NamedTuple):
-    """What a due schedule does now, valid only while it has `version`."""
+    """The fires that a due schedule makes now, valid only while it has `version`."""
 
     name: str
     version: int
@@ -123,7 +123,7 @@ class FirePlan(NamedTuple):
 
 
 class ScheduleWrite(NamedTuple):
-    """A schedule as it should be, where it is still of the version that was seen; None: where there is none yet."""
+    """A compare-and-swap of a schedule: it applies if the stored version is `seen`; None means that it is new."""
 
     schedule: Schedule
     seen: int | None
@@ -131,7 +131,7 @@ class ScheduleWrite(NamedTuple):
 
 
 class FireRecord(NamedTuple):
-    """A fire as it is kept; what is known of its job is None where it made none or the job's retention is over."""
+    """A stored fire; the job's fields are None if it made no job or the job's retention is over."""
 
     schedule: str
     at: float
@@ -146,7 +146,7 @@ class FireRecord(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class PastFire:
-    """A fire as people read it. A record of missed fires stands for `times` of them, the last of which it names."""
+    """A fire for display. A missed fire can stand for `times` fires; `at` is the last of them."""
 
     at: datetime
     outcome: FireOutcome
@@ -158,7 +158,7 @@ class PastFire:
 
 @dataclass(frozen=True, slots=True)
 class ScheduleRecord:
-    """A schedule as people read it: what it does, when it fires next, and what its last fires became."""
+    """A schedule for display: settings, next fires and last fires."""
 
     name: str
     expression: str
@@ -181,7 +181,7 @@ class ScheduleRecord:
 
 
 def record_of(schedule: Schedule, next_fires: list[float], fires: list[FireRecord]) -> ScheduleRecord:
-    """The schedule for people."""
+    """Return the schedule for display."""
     spec, lane = schedule.spec, schedule.spec.lane
     return ScheduleRecord(
         name=spec.name,

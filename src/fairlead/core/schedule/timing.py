@@ -1,18 +1,17 @@
-"""When a schedule fires: cron expressions in a time zone, and intervals.
+"""Timetables of schedules: cron expressions in a time zone, and intervals.
 
-A cron expression names wall-clock times. Where a zone changes its offset, a wall-clock time can be missing or happen
-twice. What follows is the rule of Debian's cron, for expressions with and without seconds:
+A cron expression names wall-clock times. When a zone changes its offset, a wall-clock time can be skipped or repeated.
+The rule is that of Debian's cron, for expressions with and without seconds:
 
 - Times that are named (neither the minute nor the hour begins with `*`, as in `30 2 * * *`) fire once a day. One that
   is skipped fires at the first instant after the gap, and all that fall into one gap fire there once. One that is
   repeated fires the first time only.
-- Times that recur within a day (`*/15 * * * *`, `0 * * * *`) go by the clock on the wall as it is: nothing fires for
-  the hour that is skipped, and the hour that is repeated fires in both of its passes.
+- Times that recur within a day (`*/15 * * * *`, `0 * * * *`) follow the wall clock: nothing fires in a skipped hour,
+  and a repeated hour fires both times.
 
-An interval (`every 30s`) knows no zone: it fires at the multiples of its length since 1970, so that neither a restart
-nor another process shifts it.
+An interval (`every 30s`) has no zone: it fires at multiples of its length since 1970, so that restarts do not shift it.
 
-cronsim finds the next wall-clock time; the way from there to an instant is here. Instants are seconds since 1970.
+cronsim finds the next wall-clock time; this module converts it to an instant (seconds since 1970).
 """
 
 from collections.abc import Iterator
@@ -48,36 +47,36 @@ _SECOND = timedelta(seconds=1)
 
 
 class Timetable(Protocol):
-    """All instants at which something fires."""
+    """The instants at which a schedule fires."""
 
     def next_after(self, instant: float) -> float | None:
-        """The first of them after this instant; None if there is none within fifty years."""
+        """Return the first fire after this instant; None if there is none within fifty years."""
 
 
 class Interval:
-    """The multiples of a length of time since 1970, counted in microseconds so that nothing drifts."""
+    """Fires at the multiples of a duration since 1970, counted in microseconds to avoid drift."""
 
     def __init__(self, length: float) -> None:
         self._length = round(length * MICROSECONDS)
 
     def next_after(self, instant: float) -> float:
-        """The next multiple."""
+        """Return the next multiple after this instant."""
         passed = round(instant * MICROSECONDS) // self._length
         return (passed + 1) * self._length / MICROSECONDS
 
 
 class Cron:
-    """The instants of a cron expression in a zone."""
+    """Fires by a cron expression in a time zone."""
 
     def __init__(self, expression: str, zone: tzinfo) -> None:
         fields = expression.split()
-        CronSim(expression, _EPOCH)  # raises where it cannot be read
+        CronSim(expression, _EPOCH)  # raises for an invalid expression
         self._expression = expression
         self._zone = zone
         self._names_times = not any(field.startswith("*") for field in fields[-5:-3])
 
     def next_after(self, instant: float) -> float | None:
-        """The next fire, a whole second."""
+        """Return the next fire, a whole second, or None."""
         second = floor(instant)
         found = self._next_named(second) if self._names_times else self._next_on_the_wall(second)
         return None if found is None else float(found)
@@ -102,21 +101,21 @@ class Cron:
             begin = change
 
     def _locals_after(self, local: int) -> Iterator[int]:
-        """The wall-clock times that fit, as seconds since 1970 on that wall."""
+        """Yield matching wall-clock times as seconds since 1970 in local time."""
         for moment in CronSim(self._expression, _EPOCH + timedelta(seconds=local)):
             yield (moment - _EPOCH) // _SECOND
 
     def _instant_of(self, local: int) -> int:
-        """The first instant at which the wall shows this time, or the end of the gap that swallows it."""
+        """Return the first instant with this wall-clock time, or the end of the gap that skips it."""
         wall = _EPOCH + timedelta(seconds=local)
         before, after = self._offset_on(wall, 0), self._offset_on(wall, 1)
         late, early = local - before, local - after
-        if late > early and self._offset(late) != before:  # the wall jumps over it
+        if late > early and self._offset(late) != before:  # the time is skipped
             return self._first_change(early, late) or late
         return late
 
     def _first_change(self, begin: int, end: int) -> int | None:
-        """The first instant in (begin, end] with another offset than `begin`."""
+        """Return the first instant in (begin, end] with another UTC offset than `begin`, or None."""
         offset, low = self._offset(begin), begin
         while low < end:
             high = min(low + HALF_DAY, end)
@@ -141,7 +140,7 @@ class Cron:
 
 @lru_cache(maxsize=4096)
 def timetable(expression: str, zone: str = "UTC") -> Timetable:
-    """The timetable of an expression; ConfigError says why it is none."""
+    """Parse an expression into a timetable; ConfigError says what is wrong with it."""
     if not isinstance(expression, str) or len(expression) > LONGEST_EXPRESSION:
         raise ConfigError(f"a schedule is a text of at most {LONGEST_EXPRESSION} characters; {HELP}")
     text, place = " ".join(expression.split()), _zone(zone)
@@ -181,7 +180,7 @@ MOST = 60.0
 
 
 def spread(wait: float, latest: float | None, rng: Random) -> float:
-    """A wait of more than an hour, up to a minute more or less; never beyond `latest`, the wait until not_after."""
+    """Add jitter of up to a minute to a wait of more than an hour; never beyond `latest`, the wait until not_after."""
     if wait <= FAR:
         return wait
     moved = wait + rng.uniform(-MOST, MOST)

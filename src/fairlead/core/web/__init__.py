@@ -1,1 +1,1 @@
-"""What HTTP needs decided: API keys, stored responses, callbacks and their signatures, addresses, proxies."""
+"""Decisions for HTTP: API keys, stored responses, callbacks, signatures, egress, proxies. No routes, no sockets."""

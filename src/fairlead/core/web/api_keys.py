@@ -2,8 +2,8 @@
 
     flk_<id: 10 characters>_<secret: 32 characters><checksum: 6 characters>
 
-All characters are letters and digits. The id finds the key; the secret has 190 bits, so that a plain SHA-256 of the
-whole key is enough to store; the checksum tells a mistyped key from an unknown one without asking the store, and lets
+All characters are letters and digits. The id is for the look-up. The secret has 190 bits, so a plain SHA-256 of the
+whole key is safe to store. The checksum tells a mistyped key from an unknown one without reading the store, and lets
 scanners find leaked keys with few false alarms.
 """
 
@@ -36,8 +36,8 @@ class Grant(StrEnum):
     """What a key may be used for."""
 
     ENQUEUE = "enqueue"  # submit jobs
-    READ = "read"  # look at everything
-    OPERATE = "operate"  # also change what waits, replay, drain
+    READ = "read"  # read everything
+    OPERATE = "operate"  # also change waiting jobs, replay, drain
     ADMIN = "admin"  # everything, keys included
 
     __hash__ = str.__hash__
@@ -53,7 +53,7 @@ IMPLIED: dict[Grant, frozenset[Grant]] = {
 
 @dataclass(frozen=True, slots=True)
 class ApiKey:
-    """A key as it is kept; `time_left` is as of the reading, and None where it does not expire."""
+    """A stored key; `time_left` is as of the reading, None if the key does not expire."""
 
     id: str
     name: str
@@ -65,21 +65,21 @@ class ApiKey:
     revoked_at: datetime | None
     last_used_at: datetime | None
     time_left: float | None
-    rate: float | None = None  # requests a second that it may send; None is the server's own
+    rate: float | None = None  # allowed requests per second; None is the server's default
 
     def allows(self, grant: Grant) -> bool:
-        """Whether one of its grants includes this one."""
+        """Whether one of the key's grants includes this one."""
         return any(grant in IMPLIED[own] for own in self.grants)
 
     @property
     def live(self) -> bool:
-        """Whether it was neither revoked nor past its end when it was read."""
+        """Whether the key was neither revoked nor expired when it was read."""
         return self.revoked_at is None and (self.time_left is None or self.time_left > 0)
 
 
 @dataclass(frozen=True, slots=True)
 class NewKey:
-    """A key about to be stored; its text is shown once and not kept."""
+    """A key to be stored; its text is shown once and not stored."""
 
     id: str
     name: str
@@ -91,7 +91,7 @@ class NewKey:
 
 
 def make_text(choose: Callable[[str], str]) -> str:
-    """The text of a new key; `choose` picks a character of a text at random."""
+    """Return the text of a new key; `choose` picks a random character of a text."""
     key_id = "".join(choose(ALPHABET) for _ in range(ID_LENGTH))
     secret = "".join(choose(ALPHABET) for _ in range(SECRET_LENGTH))
     body = f"{PREFIX}_{key_id}_{secret}"
@@ -99,7 +99,7 @@ def make_text(choose: Callable[[str], str]) -> str:
 
 
 def checksum(body: str) -> str:
-    """Six characters that follow from all others."""
+    """Return the six checksum characters of a key's text."""
     number, letters = crc32(body.encode()), ""
     for _ in range(CHECKSUM_LENGTH):
         number, rest = divmod(number, len(ALPHABET))
@@ -108,7 +108,7 @@ def checksum(body: str) -> str:
 
 
 def key_id_of(text: str) -> str | None:
-    """The id in the text of a key, or None where it cannot be one."""
+    """Return the id in a key's text, or None if the text is not a valid key."""
     match = _KEY.fullmatch(text)
     if match is None or checksum(text[:-CHECKSUM_LENGTH]) != match[3]:
         return None
@@ -116,17 +116,17 @@ def key_id_of(text: str) -> str | None:
 
 
 def hash_of(text: str) -> str:
-    """What is kept of a key."""
+    """Return the hash under which a key is stored."""
     return sha256(text.encode()).hexdigest()
 
 
 def fits(text: str, key: ApiKey) -> bool:
-    """Whether the text is this key's, in a time that does not depend on where they differ."""
+    """Whether the text belongs to this key, compared in constant time."""
     return compare_digest(hash_of(text), key.hash)
 
 
 def parse_grants(words: Iterable[str]) -> frozenset[Grant]:
-    """The grants by their names; at least one."""
+    """Return the grants with these names; ConfigError if there is none or an unknown one."""
     try:
         grants = frozenset(Grant(word) for word in words)
     except ValueError as error:
@@ -137,14 +137,14 @@ def parse_grants(words: Iterable[str]) -> frozenset[Grant]:
 
 
 def check_key_rate(rate: float) -> float:
-    """The rate itself; ConfigError where a key cannot have it."""
+    """Return the rate if it is within bounds, else ConfigError."""
     if not LEAST_RATE <= rate <= MOST_RATE:
         raise ConfigError(f"a key may send between {LEAST_RATE:g} and {MOST_RATE:g} requests a second, not {rate!r}")
     return rate
 
 
 def check_key_name(name: str) -> str:
-    """The name itself, or ConfigError where an operator could not read it."""
+    """Return the name if it is bounded and printable, else ConfigError."""
     if not 1 <= len(name) <= MOST_NAME or name != name.strip() or _CONTROL.search(name):
         raise ConfigError(f"the name of a key has 1 to {MOST_NAME} characters, none of them a control character")
     return name

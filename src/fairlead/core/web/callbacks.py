@@ -1,10 +1,9 @@
-"""Callbacks: endpoints that are told how jobs ended, and the job that tells one of them.
+"""Callbacks (webhooks): endpoints that receive the ends of jobs, and the delivery jobs that call them.
 
-A job that wants to be called back has the name of an endpoint in its stored options. When it ends, whoever settles it
-stores a delivery in the same transaction: a job of a reserved type that any worker runs. So a delivery is as durable
-as the end that it tells of, and is retried like every job. Its id is made from that of the job, the state and the
-fence: one end makes one delivery, and the end of a replay makes another. The body is made here, once, and every try
-sends the same bytes under the same message id.
+A job with a callback names an endpoint in its stored options. The settlement that ends the job stores a delivery in the
+same transaction: a job of a reserved type that any worker runs. So deliveries are durable and retried like every job.
+The id of a delivery is derived from job id, state and fence: each end makes one delivery, and the end of a replayed job
+makes another. The body is made once, and every try sends the same bytes under the same message id.
 """
 
 import json
@@ -15,8 +14,9 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any, NamedTuple
 
+from fairlead.core.durations import instant
 from fairlead.core.jobs.ids import derived_id
-from fairlead.core.jobs.model import Lane, NewJob, Priority, instant
+from fairlead.core.jobs.model import Lane, NewJob, Priority
 from fairlead.core.jobs.states import State
 from fairlead.core.names import check_name
 from fairlead.core.protection.limits import marks
@@ -27,7 +27,7 @@ TYPE = "fairlead.callback"
 RESERVED = "fairlead."
 VERSION = 1
 POOL = "short"
-EVERYONE = ""  # the owner of an endpoint that jobs of all tenants can name
+EVERYONE = ""  # the owner of an endpoint for all tenants
 OVERLAP = 86400.0
 LONGEST_OVERLAP = 30 * 86400.0
 MOST_SECRETS = 5
@@ -40,7 +40,7 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
 
 
 class CallbackEvent(StrEnum):
-    """What an endpoint can be told."""
+    """The event in a callback."""
 
     SUCCEEDED = "job.succeeded"
     DEAD = "job.dead"
@@ -55,7 +55,7 @@ OF_JOBS = (CallbackEvent.SUCCEEDED, CallbackEvent.DEAD, CallbackEvent.CANCELLED,
 
 
 class Secret(NamedTuple):
-    """A secret of an endpoint, and when it ends if another has taken its place."""
+    """A signing secret of an endpoint, and when it expires if a newer one has replaced it."""
 
     text: str
     until: float | None = None
@@ -63,7 +63,7 @@ class Secret(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """A callback endpoint. `owner` is a tenant, or EVERYONE; `version` rises with each change."""
+    """A callback endpoint. `owner` is a tenant or EVERYONE; each change raises `version`."""
 
     owner: str
     name: str
@@ -78,16 +78,16 @@ class Endpoint:
 
     @property
     def tenant(self) -> str | None:
-        """The tenant that it belongs to; None if it is for all."""
+        """The tenant that owns the endpoint; None if it is for all tenants."""
         return self.owner or None
 
     def valid_secrets(self, now: float) -> list[str]:
-        """The secrets to sign with, the newest first."""
+        """Return the secrets to sign with, newest first."""
         return [secret.text for secret in self.secrets if secret.until is None or secret.until > now]
 
 
 class Delivered(NamedTuple):
-    """One try of a delivery, as the log keeps it. `id` and `at` are the store's."""
+    """One try of a delivery in the log. The store sets `id` and `at`."""
 
     delivery: str
     job_id: str | None
@@ -102,7 +102,7 @@ class Delivered(NamedTuple):
 
 
 class EndedJob(NamedTuple):
-    """A job that has just ended, as it is stored."""
+    """The stored fields of a job that has just ended."""
 
     id: str
     lane: Lane
@@ -120,18 +120,18 @@ class EndedJob(NamedTuple):
 
 
 def wants_callback(options: str | None) -> bool:
-    """Whether stored options may name an endpoint: cheap, and sure where it says no."""
+    """Whether stored options may name an endpoint; a cheap test without false negatives."""
     return options is not None and _MARK in options
 
 
 def endpoint_named(options: str) -> str | None:
-    """The endpoint that a job's stored options name."""
+    """Return the name of the endpoint in a job's stored options, or None."""
     name = json.loads(options).get(OPTION)
     return name if isinstance(name, str) else None
 
 
 def check_endpoint_name(name: str) -> str:
-    """The name itself, or ConfigError where it is none."""
+    """Return the name of an endpoint if it is valid, else ConfigError."""
     if not isinstance(name, str) or not _NAME.fullmatch(name):
         raise ConfigError(
             f"{name!r:.100} cannot be the name of a callback endpoint: use 1 to 64 letters, digits and _ . -, "
@@ -141,14 +141,14 @@ def check_endpoint_name(name: str) -> str:
 
 
 def check_type_name(name: str) -> str:
-    """The name of a type that a user declares; ConfigError for one that is Fairlead's own."""
+    """Return the name of a job type if users may declare it, else ConfigError."""
     if check_name("job type", name).startswith(RESERVED):
         raise ConfigError(f"{name!r} cannot be declared: names that begin with {RESERVED} are Fairlead's own")
     return name
 
 
 def parse_events(words: Iterable[str] | None) -> tuple[CallbackEvent, ...]:
-    """The events that an endpoint is told, in a fixed order; all of them if none are named."""
+    """Return the events of an endpoint in a fixed order; all events if none are given."""
     given = list(words or OF_JOBS)
     known = ", ".join(OF_JOBS)
     for word in given:
@@ -158,13 +158,13 @@ def parse_events(words: Iterable[str] | None) -> tuple[CallbackEvent, ...]:
 
 
 def nearest(endpoints: Sequence[Endpoint], tenant: str, name: str) -> Endpoint | None:
-    """The endpoint that a tenant's job means by a name: its own before one that is for all."""
+    """Return the tenant's endpoint with this name, or else the one for all tenants, or None."""
     found = {endpoint.owner: endpoint for endpoint in endpoints if endpoint.name == name}
     return found.get(tenant) or found.get(EVERYONE)
 
 
 def rotated(endpoint: Endpoint, secret: str, overlap: float, now: float) -> Endpoint:
-    """The endpoint with a new secret; the others stay valid for the overlap, and no longer than they would have."""
+    """Return the endpoint with a new secret; older secrets expire after the overlap, or earlier if already set."""
     if not 0 <= overlap <= LONGEST_OVERLAP:
         raise ConfigError(f"the overlap is {overlap:g} s; it must be from 0 to {LONGEST_OVERLAP:g} s")
     until = now + overlap
@@ -174,7 +174,7 @@ def rotated(endpoint: Endpoint, secret: str, overlap: float, now: float) -> Endp
 
 
 def delivery(ended: EndedJob, endpoint: Endpoint | None) -> NewJob | None:
-    """The job that tells an endpoint of an end, if it is to be told."""
+    """Return the delivery job for a job's end, or None if the endpoint does not want this event."""
     event = CallbackEvent(f"job.{ended.state.value}")
     if endpoint is None or not endpoint.enabled or event not in endpoint.events:
         return None
@@ -193,7 +193,7 @@ def delivery_job(
     about: str | None = None,
     message: str | None = None,
 ) -> NewJob:
-    """A delivery, on the tenant's account; one that repeats another has the message id of that."""
+    """Return a delivery job, charged to the tenant; a repeated delivery passes the message id of the first."""
     payload = {
         "endpoint": endpoint.name,
         "owner": endpoint.owner,
@@ -207,12 +207,12 @@ def delivery_job(
 
 def delivery_lane(endpoint: Endpoint, tenant: str) -> Lane:
     """The lane of a tenant's deliveries to an endpoint: one each, so that limits can be set for each of them."""
-    mark = marks([(TYPE, f"{endpoint.owner}/{endpoint.name}")], ())
+    mark = marks([(TYPE, f"{endpoint.owner}:{endpoint.name}")], ())
     return Lane(endpoint.pool, tenant, TYPE, Priority.DEFAULT, VERSION, mark)
 
 
 def event_body(event: CallbackEvent, moment: float, data: dict[str, Any], result: str | None = None) -> str:
-    """What is sent: an event with its time and its data. A result is put in as it is stored, however deep it goes."""
+    """Return the JSON body of a callback: type, timestamp and data. A result is inserted as stored, unparsed."""
     told = json.dumps(data, separators=(",", ":"))
     if result is not None:
         told = f'{told[:-1]},"result":{result}}}'
@@ -242,12 +242,12 @@ def _text(moment: float | None) -> str | None:
 
 
 class Reply(StrEnum):
-    """What a receiver's answer means."""
+    """What the receiver's HTTP status means for a delivery."""
 
     TAKEN = "taken"
     LATER = "later"  # try again
     NEVER = "never"  # trying again cannot help
-    GONE = "gone"  # and nothing else is to be sent there
+    GONE = "gone"  # the endpoint is gone: send nothing else to it
 
     __hash__ = str.__hash__
 
@@ -255,8 +255,8 @@ class Reply(StrEnum):
 _WORTH_RETRYING = frozenset({408, 409, 425, 429})
 
 
-def judge(status: int) -> Reply:
-    """What follows from the status of an answer; a redirection is not followed, and refuses like other answers."""
+def reply_of_status(status: int) -> Reply:
+    """Return the meaning of an HTTP status; redirects are not followed and count as a refusal."""
     if 200 <= status < 300:
         return Reply.TAKEN
     if status == 410:

@@ -1,11 +1,11 @@
-"""Where callbacks may go: the decision about an address before anything is sent.
+"""Egress rules: which URLs and IP addresses callbacks may be sent to (protection against SSRF).
 
-A URL is checked when an endpoint is made and again before each try. Then its name is resolved once, every address that
-comes back is checked, and the connection is made to a checked one: whoever controls the name cannot point it elsewhere
-between the check and the connection. If one address of a name is forbidden, none is used.
+A URL is checked when an endpoint is created and again before each try. Its name is resolved once, every address is
+checked, and the connection goes to a checked address, so DNS rebinding between check and connection is impossible. If
+one address of a name is forbidden, none is used.
 
-Only public addresses are allowed, unless the settings allow a network. Addresses that carry an IPv4 address within
-(mapped, 6to4, Teredo, NAT64) are forbidden as a whole: where they lead is decided elsewhere.
+Only public addresses are allowed, unless the settings allow a network. IPv6 addresses with an embedded IPv4 address
+(mapped, 6to4, Teredo, NAT64) are all forbidden, since the tunnel decides where they lead.
 """
 
 import ipaddress
@@ -23,7 +23,7 @@ USUAL_PORTS = {"https": 443, "http": 80}
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 
-_URL = re.compile(r"[!-\[\]-~]+")  # what can be printed in ASCII, but no space and no backslash
+_URL = re.compile(r"[!-\[\]-~]+")  # printable ASCII without space and backslash
 _LABEL = re.compile(r"[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?")
 _NUMBER = re.compile(r"[0-9]+|0x[0-9a-f]*")
 
@@ -54,7 +54,7 @@ _FORBIDDEN: tuple[tuple[Network, str], ...] = tuple((ipaddress.ip_network(net), 
 
 
 class EgressRules(NamedTuple):
-    """What the settings allow."""
+    """The networks, ports and schemes that the settings allow."""
 
     networks: tuple[Network, ...] = ()
     ports: frozenset[int] = frozenset(PORTS)
@@ -62,7 +62,7 @@ class EgressRules(NamedTuple):
 
 
 class Target(NamedTuple):
-    """A checked URL in parts; the host is a name, or an address without brackets."""
+    """The parts of a checked URL; the host is a name, or an address without brackets."""
 
     scheme: str
     host: str
@@ -71,7 +71,7 @@ class Target(NamedTuple):
 
 
 def networks(texts: Iterable[str]) -> tuple[Network, ...]:
-    """Networks from their texts; ConfigError where one is none."""
+    """Parse networks; ConfigError for an invalid one."""
     found = []
     for text in texts:
         try:
@@ -82,7 +82,7 @@ def networks(texts: Iterable[str]) -> tuple[Network, ...]:
 
 
 def target_of(url: str, rules: EgressRules) -> Target:
-    """The parts of a URL that a callback may go to; EgressRefused says why it may not."""
+    """Return the parts of an allowed URL; EgressRefused says why a URL is not allowed."""
     if len(url) > LONGEST_URL or not _URL.fullmatch(url):
         raise EgressRefused(f"a callback's URL has up to {LONGEST_URL} ASCII characters, no space and no backslash")
     try:
@@ -99,7 +99,7 @@ def target_of(url: str, rules: EgressRules) -> Target:
 
 
 def pinned(host: str, addresses: Sequence[str], rules: EgressRules) -> list[str]:
-    """The addresses of a host in the order to try them; EgressRefused if there is none, or one is forbidden."""
+    """Return the addresses of a host in the order to try them; EgressRefused if none or one of them is forbidden."""
     unique = list(dict.fromkeys(addresses))
     if not unique:
         raise EgressRefused(f"{host} has no address")
@@ -107,13 +107,13 @@ def pinned(host: str, addresses: Sequence[str], rules: EgressRules) -> list[str]
         why = why_forbidden(address, rules)
         if why is not None:
             raise EgressRefused(
-                f"{host} leads to {address}, which is {why}; callback_networks in the settings can allow its network"
+                f"{host} leads to an address that is {why}; callback_networks in the settings can allow its network"
             )
     return unique
 
 
 def why_forbidden(text: str, rules: EgressRules) -> str | None:
-    """Why nothing is sent to an address, in words; None if it may be."""
+    """Return why an address is forbidden, in words; None if it is allowed."""
     try:
         address = ipaddress.ip_address(text)
     except ValueError:

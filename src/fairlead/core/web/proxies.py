@@ -1,9 +1,8 @@
-"""Who sent a request where proxies stand between.
+"""The client address of a request behind trusted proxies (X-Forwarded-For).
 
-A proxy appends the address that called it to X-Forwarded-For. What stands to the left of that came with the request,
-and anybody can write anything there. So the addresses are read from the right, beginning at the other end of the
-connection, and each is believed only if a trusted proxy said it. The first that is no trusted proxy's is the client's.
-Nobody is trusted unless the settings name them.
+A proxy appends the address of its caller to X-Forwarded-For. Everything further left came with the request and can be
+forged. So the addresses are read from right to left, starting with the peer of the connection, as long as each is a
+trusted proxy; the first address that is not one is the client's. No proxy is trusted unless the settings name it.
 """
 
 import ipaddress
@@ -12,11 +11,11 @@ from collections.abc import Iterable
 from fairlead.core.web.egress import Address, Network, networks
 from fairlead.errors import ConfigError
 
-SUBSCRIBER = 64  # the bits of an IPv6 address that one subscriber cannot choose
+SUBSCRIBER = 64  # prefix length of one subscriber's IPv6 network
 
 
 def proxy_networks(texts: Iterable[str]) -> tuple[Network, ...]:
-    """The networks of trusted proxies; ConfigError where one is none, or is everybody's."""
+    """Parse the networks of trusted proxies; ConfigError for an invalid one, or one that contains every address."""
     found = networks(texts)
     for network in found:
         if network.prefixlen == 0:
@@ -25,7 +24,7 @@ def proxy_networks(texts: Iterable[str]) -> tuple[Network, ...]:
 
 
 def client_of(peer: str, forwarded: Iterable[str], trusted: tuple[Network, ...]) -> str:
-    """The address that a request came from; `forwarded` are the X-Forwarded-For fields in their order."""
+    """Return the client address of a request; `forwarded` are its X-Forwarded-For fields in order."""
     hop = _address(peer)
     if hop is None or not _is_trusted(hop, trusted):
         return peer
@@ -40,13 +39,13 @@ def client_of(peer: str, forwarded: Iterable[str], trusted: tuple[Network, ...])
 
 
 def is_trusted(peer: str, trusted: tuple[Network, ...]) -> bool:
-    """Whether the other end of a connection is a trusted proxy."""
+    """Whether the peer of a connection is a trusted proxy."""
     hop = _address(peer)
     return hop is not None and _is_trusted(hop, trusted)
 
 
 def origin_of(address: str) -> str:
-    """What is counted as one sender: an address, and of IPv6 the network, in which a subscriber has all addresses."""
+    """Return the unit for rate limits by sender: an IPv4 address, or the /64 network of an IPv6 address."""
     found = _address(address)
     if not isinstance(found, ipaddress.IPv6Address):
         return address
@@ -58,7 +57,7 @@ def _is_trusted(hop: Address, trusted: tuple[Network, ...]) -> bool:
 
 
 def _address(text: str) -> Address | None:
-    """An address, with or without a port or brackets; IPv4 in IPv6 is IPv4."""
+    """Parse an address with or without port or brackets; IPv4 mapped to IPv6 becomes IPv4."""
     text = text.strip()
     if text.startswith("["):
         text = text[1:].partition("]")[0]

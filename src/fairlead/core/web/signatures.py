@@ -1,7 +1,7 @@
-"""Signatures of callbacks, as Standard Webhooks 1.0 has them: HMAC-SHA256 over `id.timestamp.body`.
+"""Signatures of callbacks by Standard Webhooks 1.0: HMAC-SHA256 over `id.timestamp.body`.
 
-A secret is `whsec_` and the base64 of 24 to 64 random bytes. A message carries one signature for each secret that is
-valid, so that a receiver can change from an old secret to a new one at a time of its own.
+A secret is `whsec_` and the base64 of 24 to 64 random bytes. A message carries a signature for each valid secret, so
+that a receiver can change to a new secret at any time.
 """
 
 import base64
@@ -22,12 +22,12 @@ ID, TIMESTAMP, SIGNATURE = "webhook-id", "webhook-timestamp", "webhook-signature
 
 
 def secret_of(random: bytes) -> str:
-    """The secret that is made of random bytes."""
+    """Return the secret with these random bytes as its key."""
     return PREFIX + base64.b64encode(random).decode()
 
 
 def key_of(secret: str) -> bytes:
-    """The key that a secret stands for; ConfigError where it is none."""
+    """Return the key bytes of a secret; ConfigError if the secret is invalid."""
     try:
         key = base64.b64decode(secret.removeprefix(PREFIX), validate=True)
     except (binascii.Error, ValueError):
@@ -38,19 +38,19 @@ def key_of(secret: str) -> bytes:
 
 
 def signature(secret: str, message: str, timestamp: int, body: bytes) -> str:
-    """The signature of a message with one secret."""
+    """Return the signature of a message with one secret."""
     signed = b".".join([message.encode(), str(timestamp).encode(), body])
     return "v1," + base64.b64encode(hmac.digest(key_of(secret), signed, "sha256")).decode()
 
 
 def signed_headers(secrets: Sequence[str], message: str, timestamp: int, body: bytes) -> dict[str, str]:
-    """The headers of a message: its id, the time of this try, and a signature for each secret."""
+    """Return the headers of a message: id, time of this try, and a signature for each secret."""
     signatures = " ".join(signature(secret, message, timestamp, body) for secret in secrets)
     return {ID: message, TIMESTAMP: str(timestamp), SIGNATURE: signatures}
 
 
 def verified(headers: Mapping[str, str], body: bytes, secrets: Sequence[str], tolerance: float, now: float) -> Any:
-    """The event of a callback that was signed with one of the secrets; InvalidSignature where it was not."""
+    """Return the event of a callback; InvalidSignature if no secret matches its signature or it is too old."""
     given = {str(name).lower(): value for name, value in headers.items()}
     message, timestamp = _required(given, ID), _timestamp(_required(given, TIMESTAMP))
     if abs(now - timestamp) > tolerance:
@@ -65,7 +65,7 @@ def verified(headers: Mapping[str, str], body: bytes, secrets: Sequence[str], to
 
 
 def _matches(expected: Sequence[bytes], given: Sequence[str]) -> bool:
-    """Every pair is compared, each in constant time, so that nothing is learnt from how long it takes."""
+    """Compare every pair in constant time, so that the timing reveals nothing."""
     pairs = [(one, other.encode(errors="replace")) for one in expected for other in given]
     return sum(hmac.compare_digest(one, other) for one, other in pairs) > 0
 

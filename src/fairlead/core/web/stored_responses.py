@@ -1,11 +1,11 @@
-"""Answers to HTTP requests that carry an Idempotency-Key: kept, so that a repeated request gets the same one."""
+"""Stored responses to HTTP requests with an Idempotency-Key, so that a repeated request gets the same response."""
 
 from enum import StrEnum
 from typing import NamedTuple
 
 
 class Reservation(NamedTuple):
-    """A request that is being answered: whose key, which, the digest of what was asked, and a token of this try."""
+    """A request in progress: owner and text of its key, digest of the request, and a random token of this try."""
 
     scope: str
     key: str
@@ -14,7 +14,7 @@ class Reservation(NamedTuple):
 
 
 class StoredResponse(NamedTuple):
-    """What is known of an earlier request with the same key; without a status it is still being worked on."""
+    """An earlier request with the same key; without a status it is still in progress."""
 
     digest: str
     status: int | None
@@ -23,15 +23,15 @@ class StoredResponse(NamedTuple):
 
 
 class RepeatedRequest(StrEnum):
-    """What a repeated request gets."""
+    """The answer to a repeated request."""
 
-    REPLAY = "replay"  # the kept answer
-    CONFLICT = "conflict"  # the first one is still being worked on
+    REPLAY = "replay"  # the stored response
+    CONFLICT = "conflict"  # the first request is still in progress
     MISUSE = "misuse"  # the key was used for another request
 
 
-def judge(earlier: StoredResponse, digest: str) -> RepeatedRequest:
-    """Decide about a request whose key was used before."""
+def judge_repeat(earlier: StoredResponse, digest: str) -> RepeatedRequest:
+    """Return how to answer a request whose key was used before."""
     if earlier.digest != digest:
         return RepeatedRequest.MISUSE
     return RepeatedRequest.CONFLICT if earlier.status is None else RepeatedRequest.REPLAY

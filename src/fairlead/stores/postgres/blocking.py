@@ -18,7 +18,7 @@ from psycopg.rows import tuple_row
 from psycopg_pool import ConnectionPool, PoolTimeout
 
 from fairlead.errors import StoreUnavailable
-from fairlead.ports.database import Rows, Script
+from fairlead.ports.database import Rows, Run, Script
 from fairlead.records.lanes import KnownLanes
 from fairlead.stores.postgres.connection import (
     DEADLINE,
@@ -28,6 +28,7 @@ from fairlead.stores.postgres.connection import (
     query,
     translating,
 )
+from fairlead.stores.postgres.database import drive, perform
 from fairlead.stores.postgres.migrate import check_schema
 from fairlead.stores.postgres.store import PostgresStore
 
@@ -187,18 +188,24 @@ class BlockingPostgresStore(PostgresStore):
         self._connections.close()
 
     @asynccontextmanager
-    async def _connection(self) -> AsyncIterator[Any]:
+    async def connection(self) -> AsyncIterator[Any]:
+        """A connection of the pool."""
         with self._connections.lend() as connection:
             yield BlockingConnection(connection)
 
     async def transact(self, make_script: Callable[[], Script[Value]]) -> Value:
+        """Run the script in a transaction and return its value."""
         with self._connections.lend() as connection, connection.transaction():
-            return await self._drive(BlockingConnection(connection), make_script())
+            return await drive(BlockingConnection(connection), make_script())
 
     async def run(self, name: str, **parameters: Any) -> Rows:
+        """Run one statement."""
         with self._connections.lend() as connection:
-            cursor = connection.execute(query(name).encode(), {"shard": 0, **parameters})
-            return cursor.fetchall() if cursor.description else []
+            return await perform(BlockingConnection(connection), Run(name, parameters))
+
+    async def pause(self, seconds: float) -> None:
+        """Wait before the next try, on the calling thread."""
+        time.sleep(seconds)  # noqa: ASYNC251, this thread has no event loop to hold up
 
     async def ask(self, name: str, **parameters: Any) -> Rows:
         """Reading can be repeated, so connections that broke while they lay in the pool are nobody's concern."""
@@ -212,7 +219,7 @@ class BlockingPostgresStore(PostgresStore):
 def _settle_in(connection: psycopg.Connection[Any]) -> None:
     """What a new connection is told first."""
     if is_direct_blocking(connection):
-        connection.execute(query("no_jit").encode())
+        connection.execute(query("settle_session").encode())
 
 
 def _until(deadline: float, steps: Generator[Any, Any, Any]) -> Generator[Any, Any, Any]:

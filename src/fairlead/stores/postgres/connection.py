@@ -13,7 +13,7 @@ from psycopg import errors as pg
 from psycopg_pool import AsyncConnectionPool, PoolTimeout
 
 from fairlead.errors import ConfigError, SchemaMismatch, StoreError, StoreRefused, StoreUnavailable
-from fairlead.stores.sql import pyformat, queries
+from fairlead.stores.sql import Statements, pyformat
 
 FOLDER = Path(__file__).parent
 DEADLINE = 30.0
@@ -21,7 +21,7 @@ POOL_SIZE = 8
 # A request that finds no connection starts a new try to connect; one that waits longer keeps the pool from trying.
 POOL_PATIENCE = 3.0
 
-query = queries(FOLDER / "queries", pyformat)
+query = Statements(FOLDER / "sql", pyformat)
 
 # A peer that vanished without a word is noticed by the kernel in about ten seconds, on every connection.
 SOCKET = {
@@ -137,7 +137,7 @@ def make_pool(url: str, size: int = POOL_SIZE) -> Pool:
 async def _settle_in(connection: psycopg.AsyncConnection[Any]) -> None:
     """What a new connection is told first."""
     if await is_direct(connection):
-        await connection.execute(query("no_jit"))
+        await connection.execute(query("settle_session"))
 
 
 async def is_direct(connection: psycopg.AsyncConnection[Any]) -> bool:

@@ -1,66 +1,46 @@
 """The store port on PostgreSQL."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Collection, Iterable, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+import time
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
 import psycopg
-from psycopg.errors import UniqueViolation
-from pydantic_core import to_json
+from psycopg.errors import LockNotAvailable, UniqueViolation
 
-from fairlead.core.jobs.model import (
-    Claim,
-    Enqueued,
-    Held,
-    Lane,
-    Lease,
-    NewJob,
-    Quota,
-    Settlement,
-)
+from fairlead.core.jobs.model import Claim, Enqueued, Lane, Lease, NewJob, Quota, Settlement
 from fairlead.core.jobs.settle import is_followed
-from fairlead.core.jobs.states import FINAL
 from fairlead.errors import StoreRefused, StoreUnavailable
-from fairlead.ports.database import Rows, Run, Script, Settle, Statement
-from fairlead.ports.jobs import BlockingTransaction, DepthBound, Door, JobStore, OpenTransaction
+from fairlead.ports.database import Rows, Run, Script
+from fairlead.ports.jobs import AdmissionCheck, BlockingTransaction, DepthBound, JobStore, OpenTransaction
 from fairlead.records import rows
-from fairlead.records.enqueue import enqueue_script, waking
-from fairlead.records.following import follow_script
-from fairlead.records.jobs import JobReader
+from fairlead.records.enqueue import brief_script, enqueue_script, key_is_held, waking
 from fairlead.records.lanes import KnownLanes, distinct_lanes, ensure_lanes
 from fairlead.stores.migrations import needed_version
 from fairlead.stores.postgres import partitions
 from fairlead.stores.postgres.arrays import Texts, plain_array
 from fairlead.stores.postgres.connection import (
-    DEADLINE,
     POOL_SIZE,
     conninfo,
-    heeding,
     is_pooled,
     make_pool,
     query,
     translating,
 )
+from fairlead.stores.postgres.database import SHARD, PooledDatabase, drive, json_text
+from fairlead.stores.postgres.lanes import write_lanes
 from fairlead.stores.postgres.listening import listen
 from fairlead.stores.postgres.migrate import MIGRATIONS, check_schema
+from fairlead.stores.postgres.settling import end_script, succeed_script
 from fairlead.stores.postgres.transactions import Transactions
-from fairlead.stores.within import drive_async, run_within
+from fairlead.stores.settling import split_succeeded, succeeded_before, unanswered_successes
+from fairlead.stores.within import run_within
 
-NOBODY = "00000000-0000-0000-0000-000000000000"
-SHARD = 0
+KEY_PATIENCE = 5.0  # seconds that a submission tries to take a key that an open transaction holds
+KEY_PAUSE = 0.2
 LOCK = "lock_depth"
 
 Value = TypeVar("Value")
-
-
-def _text(values: Any) -> str:
-    """Values as the JSON text that a statement takes."""
-    return to_json(values).decode()
-
-
-def _numbers(values: Iterable[int]) -> str:
-    return plain_array(list(map(str, values)))
 
 
 def _lane_ids(jobs: Sequence[NewJob]) -> list[str]:
@@ -73,20 +53,22 @@ def _lane_ids(jobs: Sequence[NewJob]) -> list[str]:
     return ids
 
 
-def _plain_insert(
-    ids: Sequence[str], lanes: Sequence[str], payloads: Sequence[str], wake: Collection[str]
-) -> tuple[str, dict[str, Any]]:
-    """The statement that stores jobs that nothing is special about, and what it takes."""
-    given: dict[str, Any] = {"ids": plain_array(ids), "lanes": plain_array(lanes), "payloads": Texts(payloads)}
-    return ("insert_plain_waking", {**given, "pools": _text(list(wake))}) if wake else ("insert_plain", given)
+def _plain_rows(jobs: Sequence[NewJob], wake: Collection[str]) -> dict[str, Any]:
+    """What insert_plain takes."""
+    return {
+        "ids": plain_array([job.id for job in jobs]),
+        "lanes": plain_array(_lane_ids(jobs)),
+        "payloads": Texts([job.payload for job in jobs]),
+        "pools": json_text(list(wake)),
+    }
 
 
 def _claim_parameters(quotas: Sequence[Quota], lease: Lease) -> dict[str, Any]:
     wanted = [quota._asdict() for quota in quotas]
-    return {"rows": _text(wanted), "owner": lease.owner, "lease": lease.token}
+    return {"rows": json_text(wanted), "owner": lease.owner, "lease": lease.token}
 
 
-class PostgresStore(JobStore):
+class PostgresStore(PooledDatabase, JobStore):
     """All verbs on one pool of connections; leases and notifications have connections of their own."""
 
     writers = POOL_SIZE
@@ -97,7 +79,7 @@ class PostgresStore(JobStore):
         self._conninfo = conninfo(url)
         self._listen_conninfo = None if listen_url is None else conninfo(listen_url)
         self._pool = make_pool(url)
-        self._transactions = Transactions(url, self._joined)
+        self._transactions = Transactions(url)
 
     async def open(self) -> None:
         """Connect, and check that the schema is the one this version needs."""
@@ -121,93 +103,87 @@ class PostgresStore(JobStore):
     ) -> list[Enqueued]:
         """Store the jobs in one transaction, with hints that leave with its commit."""
         await self._ensure_lanes(distinct_lanes(jobs))
-        ids, payloads = [job.id for job in jobs], [job.payload for job in jobs]
         is_plain = not again and not bounds and all(job.is_plain for job in jobs)
-        if is_plain and await self._insert_plain(ids, _lane_ids(jobs), payloads, wake):
-            return [Enqueued(job_id, False) for job_id in ids]
+        if is_plain and await self._insert_plain(jobs, wake):
+            return [Enqueued(job.id, False) for job in jobs]
+        if any(job.unique for job in jobs):
+            return await self._enqueue_keyed(jobs, again, wake, bounds)
         return await self.transact(lambda: waking(enqueue_script(jobs, again, bounds, LOCK), wake))
 
-    async def _insert_plain(
-        self, ids: Sequence[str], lanes: Sequence[str], payloads: Sequence[str], wake: Collection[str]
-    ) -> bool:
+    async def _insert_plain(self, jobs: Sequence[NewJob], wake: Collection[str]) -> bool:
         """Store jobs whose ids are new, since looking whether they are costs a third more; False if one is not."""
-        name, given = _plain_insert(ids, lanes, payloads, wake)
         try:
-            await self.run(name, **given)
+            await self.run("insert_plain", **_plain_rows(jobs, wake))
         except StoreRefused as error:
             if isinstance(error.__cause__, UniqueViolation):
                 return False
             raise
         return True
 
-    def enqueue_within(self, connection: Any, jobs: Sequence[NewJob], door: Door | None = None) -> Any:
-        """Store the jobs in the caller's own open transaction."""
-        return run_within(connection, "postgresql", query, jobs, door=door)
+    async def _enqueue_keyed(
+        self, jobs: Sequence[NewJob], again: bool, wake: Collection[str], bounds: Sequence[DepthBound]
+    ) -> list[Enqueued]:
+        """A key may be held by a transaction that somebody left open: no connection of ours waits for that long."""
+        give_up = time.monotonic() + KEY_PATIENCE
+        while True:
+            try:
+                return await self.transact(
+                    lambda: waking(brief_script(enqueue_script(jobs, again, bounds, LOCK)), wake)
+                )
+            except StoreUnavailable as error:
+                if not isinstance(error.__cause__, LockNotAvailable):
+                    raise
+                if time.monotonic() > give_up:
+                    raise StoreUnavailable(key_is_held(jobs)) from error
+            await self.pause(KEY_PAUSE)
+
+    async def pause(self, seconds: float) -> None:
+        """Wait before the next try."""
+        await asyncio.sleep(seconds)
+
+    def enqueue_within(self, connection: Any, jobs: Sequence[NewJob], admission: AdmissionCheck | None = None) -> Any:
+        """Store the jobs in the caller's own open transaction, their lanes before it on a connection of our own."""
+
+        def ensure(lanes: Iterable[Lane]) -> None:
+            if new := self._lanes.new_among(lanes):
+                write_lanes(self._conninfo, new)
+                self._lanes.add(new)
+
+        return run_within(connection, "postgresql", query, jobs, admission=admission, ensure=ensure)
 
     async def claim(self, quotas: Sequence[Quota], lease: Lease) -> list[Claim]:
         """Make the lease's owner the owner of up to the given number of jobs of each lane."""
         given = {"shard": SHARD, **_claim_parameters(quotas, lease)}
-        async with self._connection() as connection:
+        async with self.connection() as connection:
             cursor = await connection.execute(query("claim"), given, binary=True)  # numbers are read in half the time
-            columns = tuple(zip(*await cursor.fetchall(), strict=True))
-        if not columns:
-            return []
-        await self._lanes.learn(self, set(columns[1]))
-        return rows.claims_of_parts([columns], self._lanes.__getitem__, lease)
+            found = await cursor.fetchall()
+        await self._lanes.learn(self, {row[1] for row in found})
+        return rows.claims_of(found, self._lanes.__getitem__, lease)
 
     def claiming(self, quotas: Sequence[Quota], lease: Lease) -> Script[Rows]:
+        """The statements of a claim."""
         return (yield Run("claim", _claim_parameters(quotas, lease)))
 
     async def settle(self, settlements: Sequence[Settlement], expired_only: bool = False) -> set[str]:
         """Apply the settlements whose hold still holds; returns their ids."""
+        by_claim, others = ({}, settlements) if expired_only else split_succeeded(settlements)
         settled: set[str] = set()
-        others: Sequence[Settlement] = settlements
-        if not expired_only:
-            succeeded, others = rows.split_succeeded(settlements)
-            for found in succeeded:
-                settled |= await self._settle_succeeded(found)
-        return settled | await self._settle_others(others, expired_only)
-
-    async def _settle_succeeded(self, items: rows.Successes) -> set[str]:
-        """Which ones were settled is read only where it was not all of them.
-
-        What had succeeded under the same hold before is then told of as well: the answer to who settled it may have
-        been lost, and be asked for again.
-        """
-        given = {"shard": SHARD, "ids": plain_array(items.ids), "owner": items.lease.owner, "lease": items.lease.token}
-        own: dict[str, Any] = {"fence": items.fences[0]}
-        if not items.are_alike:
-            own = {"fences": _numbers(items.fences), "results": Texts(items.results)}
-        async with self._connection() as connection:
-            name = "settle_plain" if items.are_alike else "settle_succeeded"
-            cursor = await connection.execute(query(name), {**given, **own})
-        if cursor.rowcount == len(items.ids):
-            return set(items.ids)
-        return {row[0] for row in await self.run("settled_succeeded", **given, fences=_numbers(items.fences))}
-
-    async def _settle_others(self, settlements: Sequence[Settlement], expired_only: bool) -> set[str]:
-        if len({item.id for item in settlements}) < len(settlements):
-            settlements = list({(item.id, item.hold): item for item in reversed(settlements)}.values())
-        followed = [item for item in settlements if is_followed(item)]
-        settled = await self._settle_followed(followed, expired_only) if followed else set()
-        finished = [rows.settlement_row(item) for item in settlements if item.state in FINAL and not is_followed(item)]
-        returned = [rows.settlement_row(item) for item in settlements if item.state not in FINAL]
-        for name, batch in (("settle_finish", finished), ("settle_return", returned)):
-            if batch:
-                found = await self.run(name, rows=_text(batch), nobody=NOBODY, expired_only=expired_only)
-                settled.update(row[0] for row in found)
+        for lease, items in by_claim.items():
+            settled |= await self._alone(succeed_script(lease, items))
+        if others and any(map(is_followed, others)):
+            settled |= await self.transact(lambda: end_script(others, expired_only))
+        elif others:
+            settled |= await self._alone(end_script(others, expired_only))
+        if not expired_only and (missing := unanswered_successes(settlements, settled)):
+            settled |= succeeded_before(
+                await self.ask_each("read_many", [{"id": job_id} for job_id in missing]), missing
+            )
         return settled
 
-    async def _settle_followed(self, settlements: Sequence[Settlement], expired_only: bool) -> set[str]:
-        batch = [rows.settlement_row(item) for item in settlements]
-        given = {"rows": _text(batch), "nobody": NOBODY, "expired_only": expired_only}
-
-        def script() -> Script[set[str]]:
-            settled = {row[0] for row in (yield Run("settle_finish", given))}
-            yield from follow_script(settled)
-            return settled
-
-        return await self.transact(script)
+    async def _alone(self, script: Script[Value]) -> Value:
+        """Run a script of one statement, which is a transaction by itself."""
+        async with self.connection() as connection:
+            return await drive(connection, script)
 
     async def begin(self) -> OpenTransaction:
         """Open a transaction for a handler's own writes, on a connection of its own."""
@@ -219,8 +195,8 @@ class PostgresStore(JobStore):
 
     async def prune(self, retention: Mapping[str, float], default_retention: float, limit: int) -> int:
         """Drop partitions past the longest retention, and delete what has a shorter one."""
-        async with self._connection() as connection:
-            return await partitions.prune(connection, SHARD, retention, default_retention, limit)
+        async with self.connection() as connection:
+            return await partitions.prune(connection, retention, default_retention, limit)
 
     async def wake(self, pools: Iterable[str]) -> None:
         """Hint to listening workers that these pools may have work."""
@@ -234,7 +210,7 @@ class PostgresStore(JobStore):
     async def facts(self) -> dict[str, Any]:
         """What an operator wants to know about this database."""
         (row,) = await self.run("facts")
-        async with self._connection() as connection:
+        async with self.connection() as connection:
             pooled = is_pooled(connection)
         return {
             "store": "postgresql",
@@ -251,72 +227,8 @@ class PostgresStore(JobStore):
             "clock": row[6],
         }
 
-    def _connection(self) -> AbstractAsyncContextManager[psycopg.AsyncConnection[Any]]:
-        return self._pool.lend()
-
-    async def transact(self, make_script: Callable[[], Script[Value]]) -> Value:
-        async with self._connection() as connection, connection.transaction():
-            return await self._drive(connection, make_script())
-
-    async def _drive(self, connection: Any, script: Script[Value]) -> Value:
-        async def perform(step: Statement) -> Rows:
-            if isinstance(step, Settle):
-                return [(job_id,) for job_id in await self._joined(connection).settle(step.settlements)]
-            given = step.parameters if isinstance(step, Run) else {"rows": _text(step.rows)}
-            cursor = await connection.execute(query(step.query), {"shard": SHARD, **given})
-            return await cursor.fetchall() if cursor.description else []
-
-        return await drive_async(script, perform)
-
-    async def ask(self, name: str, **parameters: Any) -> Rows:
-        """Reading can be repeated, so connections that broke while they lay in the pool are nobody's concern."""
-        try:
-            return await self.run(name, **parameters)
-        except StoreUnavailable:
-            with heeding(), translating():
-                async with asyncio.timeout(DEADLINE):
-                    await self._pool.check()
-            return await self.run(name, **parameters)
-
-    async def ask_each(self, name: str, batch: Sequence[dict[str, Any]]) -> Rows:
-        return await self.ask(name, rows=_text(batch))
-
-    async def run_each(self, name: str, batch: Sequence[dict[str, Any]]) -> Rows:
-        return await self.run(name, rows=_text(batch))
-
-    async def run(self, name: str, **parameters: Any) -> Rows:
-        async with self._connection() as connection:
-            cursor = await connection.execute(query(name), {"shard": SHARD, **parameters})
-            return await cursor.fetchall() if cursor.description else []
-
     async def _ensure_lanes(self, wanted: Iterable[Lane]) -> None:
         lanes = self._lanes.new_among(wanted)
         if lanes:
             await self.transact(lambda: ensure_lanes(lanes))
             self._lanes.add(lanes)
-
-    def _joined(self, connection: Any) -> "JoinedStore":
-        return JoinedStore(connection, self._lanes)
-
-
-class JoinedStore(PostgresStore):
-    """The same verbs on a connection that somebody else commits: a script's, or that of a handler's transaction."""
-
-    def __init__(self, connection: Any, lanes: KnownLanes) -> None:
-        self._lanes = lanes
-        self._given = connection
-
-    async def held(self, ids: Iterable[str]) -> list[Held]:
-        """Those of the jobs that are live, as this transaction sees them."""
-        return await JobReader(self, self._lanes).held(ids)
-
-    @asynccontextmanager
-    async def _connection(self) -> AsyncIterator[psycopg.AsyncConnection[Any]]:
-        with translating():
-            async with asyncio.timeout(DEADLINE):
-                yield self._given
-
-    async def transact(self, make_script: Callable[[], Script[Value]]) -> Value:
-        """The transaction is open, and ends with whoever began it."""
-        async with self._connection() as connection:
-            return await self._drive(connection, make_script())

@@ -8,18 +8,19 @@ connection to a server that takes no writes is closed with its transaction, so t
 """
 
 import asyncio
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import AsyncExitStack, ExitStack, contextmanager, suppress
 from threading import Lock
-from typing import Any, Protocol
+from typing import Any
 
 import psycopg
 from psycopg.pq import TransactionStatus
 from psycopg.rows import tuple_row
 from psycopg_pool import AsyncConnectionPool, ConnectionPool, PoolTimeout
 
-from fairlead.core.jobs.model import Held, Hold, Settlement
+from fairlead.core.jobs.model import Hold, Settlement
 from fairlead.errors import StoreRefused, StoreUnavailable
+from fairlead.records.rows import hold_of
 from fairlead.stores.postgres.connection import (
     DEADLINE,
     conninfo,
@@ -29,6 +30,8 @@ from fairlead.stores.postgres.connection import (
     takes_no_writes,
     translating,
 )
+from fairlead.stores.postgres.database import OpenDatabase
+from fairlead.stores.postgres.settling import settle_script
 
 MOST = 8
 PATIENCE = 30.0
@@ -39,37 +42,24 @@ BUSY = (
 )
 
 
-class JoinedVerbs(Protocol):
-    """The verbs of the store that a transaction needs, on its connection."""
-
-    async def held(self, ids: Iterable[str]) -> list[Held]:
-        """Those of the jobs that are live, as they are now."""
-
-    async def settle(self, settlements: Sequence[Settlement]) -> set[str]:
-        """Apply the settlements whose hold still holds."""
-
-
-Join = Callable[[Any], JoinedVerbs]
-
-
 class HandlerTransaction:
     """What both kinds share: how a transaction ends well."""
 
     connection: Any
-    _verbs: JoinedVerbs
+    _database: OpenDatabase
 
     async def holds(self, job_id: str, hold: Hold) -> bool:
         """Whether the job is still in this situation, as far as this transaction sees."""
         self._require_sound(job_id)
-        found = await self._verbs.held([job_id])
-        return any(item.hold._replace(cancelled=hold.cancelled) == hold for item in found)
+        found = await self._database.ask_each("held", [{"id": job_id}])
+        return any(hold_of(row)._replace(cancelled=hold.cancelled) == hold for row in found)
 
     async def settle(self, settlement: Settlement) -> bool:
         """Settle the job and commit, both or neither."""
         self._require_sound(settlement.id)
         with translating():
             async with asyncio.timeout(DEADLINE):
-                if settlement.id not in await self._verbs.settle([settlement]):
+                if settlement.id not in await self._database.transact(lambda: settle_script([settlement])):
                     await self.abandon()
                     return False
                 await self._commit()
@@ -93,10 +83,10 @@ class HandlerTransaction:
 class AsyncTransaction(HandlerTransaction):
     """A transaction of a coroutine."""
 
-    def __init__(self, connection: psycopg.AsyncConnection[Any], opened: AsyncExitStack, join: Join) -> None:
+    def __init__(self, connection: psycopg.AsyncConnection[Any], opened: AsyncExitStack) -> None:
         self.connection = connection
         self._opened = opened
-        self._verbs = join(PlainConnection(connection))
+        self._database = OpenDatabase(PlainConnection(connection))
         self._over = False
 
     async def abandon(self) -> None:
@@ -116,10 +106,10 @@ class AsyncTransaction(HandlerTransaction):
 class ThreadTransaction(HandlerTransaction):
     """A transaction of a handler in a thread, which may go on after its run is over."""
 
-    def __init__(self, connection: psycopg.Connection[Any], opened: ExitStack, join: Join) -> None:
+    def __init__(self, connection: psycopg.Connection[Any], opened: ExitStack) -> None:
         self.connection = connection
         self._opened = opened
-        self._verbs = join(ThreadConnection(connection))
+        self._database = OpenDatabase(ThreadConnection(connection))
         self._lock = Lock()
         self._over = False
         self._in_use = True  # until the thread has left its block
@@ -200,9 +190,8 @@ class ThreadRows:
 class Transactions:
     """The pools, made when the first transaction needs one."""
 
-    def __init__(self, url: str, join: Join) -> None:
+    def __init__(self, url: str) -> None:
         self._url = url
-        self._join = join
         self._lock = Lock()
         self._pool: AsyncConnectionPool[psycopg.AsyncConnection[Any]] | None = None
         self._threads_pool: ConnectionPool[psycopg.Connection[Any]] | None = None
@@ -216,7 +205,7 @@ class Transactions:
             async with AsyncExitStack() as opening:
                 connection = await opening.enter_async_context(self._pool.connection(PATIENCE))
                 await opening.enter_async_context(connection.transaction())
-                return AsyncTransaction(connection, opening.pop_all(), self._join)
+                return AsyncTransaction(connection, opening.pop_all())
 
     def begin_blocking(self) -> ThreadTransaction:
         """Open one for the thread that asks; it waits by itself, so that nobody else's thread is kept waiting."""
@@ -230,7 +219,7 @@ class Transactions:
             pool.open()
             connection = opening.enter_context(pool.connection(PATIENCE))
             opening.enter_context(connection.transaction())
-            return ThreadTransaction(connection, opening.pop_all(), self._join)
+            return ThreadTransaction(connection, opening.pop_all())
 
     async def close(self) -> None:
         """Give back all connections."""

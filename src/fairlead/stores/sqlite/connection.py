@@ -2,20 +2,17 @@
 
 import os
 import random
-import re
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from copy import copy
-from functools import cache
-from operator import itemgetter
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import apsw
 
 from fairlead.errors import FairleadError, SchemaMismatch, StoreError, StoreRefused, StoreUnavailable
-from fairlead.stores.sql import named, queries
+from fairlead.stores.sql import Statements, for_sqlite
 from fairlead.stores.sqlite.address import Address, require_local
 
 FOLDER = Path(__file__).parent
@@ -30,20 +27,9 @@ CACHE = 8 * 1024  # KiB; a claim from many lanes changes more pages than SQLite'
 OPEN = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_NOMUTEX
 BUSY = (apsw.BusyError, apsw.LockedError)
 
-PARAMETER = re.compile(r"(?<![:\w]):([a-z_]+)\b")
-
 Result = TypeVar("Result")
 
-query = queries(FOLDER / "queries", named)
-
-
-@cache
-def values_for(name: str) -> Callable[[Mapping[str, Any]], tuple[Any, ...]]:
-    """From a row to the values of a statement, numbered as SQLite numbers names: by first appearance."""
-    names = list(dict.fromkeys(PARAMETER.findall(query(name))))
-    if len(names) < 2:
-        return lambda row: tuple(row[name] for name in names)
-    return itemgetter(*names)
+query = Statements(FOLDER / "sql", str, for_sqlite)
 
 
 def require_library(version: str) -> None:

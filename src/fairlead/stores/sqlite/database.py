@@ -21,7 +21,7 @@ from fairlead.stores.sqlite.connection import LARGEST_WAL, connect, translating,
 from fairlead.stores.sqlite.lines import Line
 from fairlead.stores.sqlite.openfiles import enter, leave
 from fairlead.stores.sqlite.statistics import forget_statistics
-from fairlead.stores.sqlite.transactions import Afterwards, Transactions
+from fairlead.stores.sqlite.transactions import Transactions
 
 GROUP = 100
 CHECK_INTERVAL = 5.0
@@ -30,7 +30,7 @@ PATIENCE = 0.25  # seconds that tidying up waits for others
 Value = TypeVar("Value")
 
 
-class Database:
+class DatabaseFile:
     """Runs works: functions of a connection and the transaction's now."""
 
     def __init__(self, address: Address, clock: Callable[[], float] = time.time, reads: bool = True) -> None:
@@ -72,13 +72,13 @@ class Database:
         """The same as `close`, without holding up the event loop."""
         await asyncio.to_thread(self.close)
 
-    async def run(self, work: Callable[[apsw.Connection, float], Value | Afterwards[Value]]) -> Value:
+    async def run(self, work: Callable[[apsw.Connection, float], Value]) -> Value:
         """The work's result, after its transaction has been committed."""
         answer: asyncio.Future[Value] = asyncio.get_running_loop().create_future()
         self._writing().submit(work, answer)
         return await answer
 
-    def call(self, work: Callable[[apsw.Connection, float], Value | Afterwards[Value]], writes: bool = True) -> Value:
+    def call(self, work: Callable[[apsw.Connection, float], Value], writes: bool = True) -> Value:
         """Run a work from a thread that may block: on that thread, where nobody else uses the connection."""
         line = self._writing() if writes else self._reading()
         result = line.run_here(work)
@@ -173,10 +173,10 @@ class Database:
         _forget_statistics(connection)
 
 
-class CallingThread(Database):
-    """A database as threads that block use it: its coroutines do the work where they are called and never wait."""
+class CallingThread(DatabaseFile):
+    """A file as threads that block use it: its coroutines do the work where they are called and never wait."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: DatabaseFile) -> None:
         self._lines = database
         self.address = database.address
 
@@ -189,7 +189,7 @@ class CallingThread(Database):
         if not self._lines.address.in_memory:
             self._lines.close()
 
-    async def run(self, work: Callable[[apsw.Connection, float], Value | Afterwards[Value]]) -> Value:
+    async def run(self, work: Callable[[apsw.Connection, float], Value]) -> Value:
         """The work's result, after its transaction has been committed."""
         return self._lines.call(work)
 

@@ -1,5 +1,6 @@
 """Lease renewal on SQLite: a connection that nothing else uses, or the only one of a database in memory."""
 
+import json
 import time
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -8,15 +9,15 @@ import apsw
 
 from fairlead.stores.sqlite.address import parse
 from fairlead.stores.sqlite.connection import query
-from fairlead.stores.sqlite.database import Database
+from fairlead.stores.sqlite.database import DatabaseFile
 
 
 class SqliteLeaseBook:
     """Renews leases for a keeper that runs outside the handlers' event loop."""
 
-    def __init__(self, target: str | Database, clock: Callable[[], float] = time.time) -> None:
-        self._shared = isinstance(target, Database)
-        self._database = target if isinstance(target, Database) else Database(parse(target), clock, reads=False)
+    def __init__(self, target: str | DatabaseFile, clock: Callable[[], float] = time.time) -> None:
+        self._shared = isinstance(target, DatabaseFile)
+        self._database = target if isinstance(target, DatabaseFile) else DatabaseFile(parse(target), clock, reads=False)
         self._is_open = self._shared
 
     def renew(self, worker_ids: Sequence[str], lease: float) -> set[str]:
@@ -34,9 +35,10 @@ class SqliteLeaseBook:
             self._is_open = False
 
     def _run(self, name: str, worker_ids: Sequence[str], **parameters: Any) -> list[Any]:
+        rows = json.dumps([{"id": worker_id} for worker_id in worker_ids])
+
         def work(connection: apsw.Connection, now: float) -> list[Any]:
-            batch = [{"id": worker_id, "now": now, **parameters} for worker_id in worker_ids]
-            return list(connection.executemany(query(name), batch))
+            return list(connection.execute(query(name), {"now": now, "rows": rows, **parameters}))
 
         if not self._is_open:
             self._database.open()

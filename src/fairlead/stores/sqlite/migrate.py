@@ -7,14 +7,14 @@ import apsw
 from fairlead.stores.migrations import migrations_in, needed_version, require_schema
 from fairlead.stores.sqlite.address import parse
 from fairlead.stores.sqlite.connection import FOLDER, query
-from fairlead.stores.sqlite.database import Database
+from fairlead.stores.sqlite.database import DatabaseFile
 
 MIGRATIONS = FOLDER / "migrations"
 
 
 async def migrate(url: str) -> list[str]:
     """Create the file if there is none and bring the schema up to date; returns the names of what was applied."""
-    database = Database(parse(url), reads=False)
+    database = DatabaseFile(parse(url), reads=False)
     await asyncio.to_thread(database.open, create=True)
     try:
         return await database.run(apply_missing)

@@ -1,39 +1,28 @@
 """The store port on SQLite."""
 
-import json
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from copy import copy
 from typing import Any, TypeVar
 
-from pydantic_core import from_json
-
-from fairlead.core.jobs.model import (
-    Claim,
-    Enqueued,
-    Lease,
-    NewJob,
-    Quota,
-    Settlement,
-)
+from fairlead.core.jobs.model import Claim, Enqueued, Lease, NewJob, Quota, Settlement
 from fairlead.errors import ConfigError
-from fairlead.ports.database import Rows, Script
-from fairlead.ports.jobs import BlockingTransaction, DepthBound, Door, JobStore, OpenTransaction
+from fairlead.ports.database import Rows, Run, RunEach, Script
+from fairlead.ports.jobs import AdmissionCheck, BlockingTransaction, DepthBound, JobStore, OpenTransaction
 from fairlead.records import rows
 from fairlead.records.lanes import KnownLanes, distinct_lanes
+from fairlead.stores.pruning import ALL, LATE, groups, remove_group
+from fairlead.stores.settling import succeeded_before, unanswered_successes
 from fairlead.stores.sqlite import verbs
 from fairlead.stores.sqlite.address import parse
 from fairlead.stores.sqlite.connection import query
-from fairlead.stores.sqlite.database import CallingThread, Database
+from fairlead.stores.sqlite.database import CallingThread, DatabaseFile
 from fairlead.stores.sqlite.leasebook import SqliteLeaseBook
 from fairlead.stores.sqlite.migrate import apply_missing, check_schema
-from fairlead.stores.sqlite.telling import columns_of
 from fairlead.stores.sqlite.wakeups import LocalWakeups, SocketWakeups
 from fairlead.stores.within import run_within
 
 SLICE = 250  # rows that one transaction of a pruning removes
-LOOKED = 5_000  # jobs that are looked at together for what may go
-LOOKS = 100  # times in one pruning; the next one goes on from there
 
 Value = TypeVar("Value")
 
@@ -48,9 +37,8 @@ class SqliteStore(JobStore):
         self._url = url
         self._clock = clock
         self._address = parse(url)
-        self._database = Database(self._address, clock)
+        self._database = DatabaseFile(self._address, clock)
         self._wakeups = LocalWakeups() if self._address.in_memory else SocketWakeups(self._address.path)
-        self._pruned_to = 0  # the place up to which a pruning has come
 
     async def open(self) -> None:
         """Connect, and check that the schema is the one this version needs; one in memory is made here."""
@@ -94,58 +82,58 @@ class SqliteStore(JobStore):
             self._wakeups.wake(set(wake))
         return answers
 
-    def enqueue_within(self, connection: Any, jobs: Sequence[NewJob], door: Door | None = None) -> Any:
+    def enqueue_within(self, connection: Any, jobs: Sequence[NewJob], admission: AdmissionCheck | None = None) -> Any:
         """Store the jobs in the caller's own open transaction."""
         if self._address.in_memory:
             raise ConfigError("a database in memory has no other connection; use a file to enqueue within one's own")
-        return run_within(connection, "sqlite", query, jobs, self._clock(), self._address.path, door)
+        return run_within(connection, "sqlite", query, jobs, self._clock(), self._address.path, admission)
 
     async def claim(self, quotas: Sequence[Quota], lease: Lease) -> list[Claim]:
         """Make the lease's owner the owner of up to the given number of jobs of each lane."""
-        parts = list(columns_of(await self._database.run(verbs.claim(quotas, lease))))
-        await self._lanes.learn(self, set().union(*(columns[1] for columns in parts)))
-        return rows.claims_of_parts(parts, self._lanes.__getitem__, lease)
+        found = await self.transact(lambda: verbs.claim_script(quotas, lease))
+        await self._lanes.learn(self, {row[1] for row in found})
+        return rows.claims_of(found, self._lanes.__getitem__, lease)
 
     def claiming(self, quotas: Sequence[Quota], lease: Lease) -> Script[Rows]:
-        telling = yield from verbs.claim_script(quotas, lease)
-        return verbs.claimed((yield telling.whole())) if telling else []
+        """The statements of a claim."""
+        return verbs.claim_script(quotas, lease)
 
     async def settle(self, settlements: Sequence[Settlement], expired_only: bool = False) -> set[str]:
         """Apply the settlements whose hold still holds; returns their ids."""
-        return set(await self._database.run(verbs.settle(settlements, expired_only)))
+        settled = await self.transact(lambda: verbs.settle_script(settlements, expired_only))
+        if not expired_only and (missing := unanswered_successes(settlements, settled)):
+            settled |= succeeded_before(
+                await self.ask_each("read_many", [{"id": job_id} for job_id in missing]), missing
+            )
+        return settled
 
     async def prune(self, retention: Mapping[str, float], default_retention: float, limit: int) -> int:
-        """Delete finished jobs past retention; what can go is looked for without holding up writers, and goes in slices
-        between which they get their turn."""
-        prunable = await self._prunable(
-            limit,
-            retentions=json.dumps(dict(retention)),
-            retention=default_retention,
-            shortest=min([default_retention, *retention.values()]),
-        )
-        free = await self.ask("forgettable", limit=limit)
-        removed = 0
-        for start in range(0, len(prunable), SLICE):
-            removed += await self._database.run(verbs.prune(prunable[start : start + SLICE]))
-        for start in range(0, len(free), SLICE):
-            await self._database.run(verbs.forget_keys(free[start : start + SLICE]))
+        """Delete finished jobs past retention, in slices between which other writers get their turn."""
+        types = [row[0] for row in await self.ask("finished_types")]
+        marks = dict(await self.ask("read_marks"))
+        ((now,),) = await self.ask("read_clock")
+        removed, moved = 0, {ALL: now - default_retention - LATE}
+        for group in groups(types, retention, default_retention, marks, now):
+            count, mark = await remove_group(group, limit - removed, self._remove_history)
+            removed += count
+            moved |= dict.fromkeys(group.types, mark)
+        await self.run_each("move_marks", [{"type": name, "pruned_to": to} for name, to in moved.items()])
+        await self.run("forget_keys", limit=min(limit, SLICE))
         await self.run("forget_workers")
         await self.run("forget_run_counts")
         return removed
 
-    async def _prunable(self, limit: int, **kept: Any) -> Rows:
-        """The next jobs that may go, in the order in which they lie; begins anew where only young ones follow."""
-        found: Rows = []
-        for _ in range(LOOKS):
-            ((last, old, told),) = await self.ask("prunable", after=self._pruned_to, looked=LOOKED, **kept)
-            found += from_json(told)[: limit - len(found)]
-            if len(found) >= limit:
-                self._pruned_to = found[-1][0]
-                break
-            self._pruned_to = last if old else 0
-            if not old:
-                break
-        return found
+    async def _remove_history(
+        self, types: Sequence[str], after: float, before: float, limit: int
+    ) -> tuple[int, float | None]:
+        removed, last = 0, None
+        while removed < limit:
+            asked = min(SLICE, limit - removed)
+            count, last = await self._database.run(verbs.prune_history(types, after, before, asked))
+            removed += count
+            if count < asked:
+                return removed, None
+        return removed, last
 
     async def wake(self, pools: Iterable[str]) -> None:
         """Hint to listening workers that these pools may have work."""
@@ -172,16 +160,21 @@ class SqliteStore(JobStore):
         return await self._database.read(verbs.facts(self._address))
 
     async def transact(self, make_script: Callable[[], Script[Value]]) -> Value:
+        """Run the script in a transaction and return its value."""
         return await self._database.run(verbs.scripted(make_script))
 
     async def ask(self, name: str, **parameters: Any) -> Rows:
-        return await self.ask_each(name, [parameters])
+        """Run one statement that only reads."""
+        return await self._database.read(verbs.running(Run(name, parameters)))
 
     async def ask_each(self, name: str, batch: Sequence[dict[str, Any]]) -> Rows:
-        return await self._database.read(verbs.each(name, batch))
+        """Run one statement that only reads, for each row of the batch."""
+        return await self._database.read(verbs.running(RunEach(name, list(batch))))
 
     async def run(self, name: str, **parameters: Any) -> Rows:
-        return await self.run_each(name, [parameters])
+        """Run one statement that writes."""
+        return await self._database.run(verbs.running(Run(name, parameters)))
 
     async def run_each(self, name: str, batch: Sequence[dict[str, Any]]) -> Rows:
-        return await self._database.run(verbs.each(name, batch))
+        """Run one statement that writes, for each row of the batch."""
+        return await self._database.run(verbs.running(RunEach(name, list(batch))))

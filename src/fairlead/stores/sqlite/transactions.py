@@ -7,13 +7,11 @@ which begins at once.
 Nobody gets an answer before the commit has succeeded. A work that fails undoes the whole transaction; then each work is
 run again alone, so that none suffers from another. A work must therefore be repeatable. (A savepoint for each would
 spare the repetition, but makes SQLite copy every page that the work changes.)
-
-A work may leave something to be read afterwards: it has been decided, and others need not wait until it is told.
 """
 
 import time
 from collections.abc import Callable, Sequence
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 import apsw
 
@@ -21,10 +19,10 @@ from fairlead.errors import FairleadError
 from fairlead.stores.sqlite.connection import explain, retrying
 
 JOIN_WITHIN = 0.025  # seconds since it began to write
+MICROSECONDS = 6  # digits, as datetimes have them: what was read equals what is stored
 LOOKS = 4  # times that it looks who has come meanwhile; small works come one after the other without end
 
 Work = Callable[[apsw.Connection, float], Any]
-Value = TypeVar("Value")
 
 
 class Result(NamedTuple):
@@ -32,12 +30,6 @@ class Result(NamedTuple):
 
     value: Any = None
     error: BaseException | None = None
-
-
-class Afterwards(NamedTuple, Generic[Value]):
-    """What a work wants to read after the commit; who waits for it gets what this returns."""
-
-    read: Callable[[], Value]
 
 
 class Transactions:
@@ -63,12 +55,11 @@ class Transactions:
         Works that arrive until the transaction begins, and soon after, are appended to the others.
         """
         try:
-            results = self._together(works, arrived)
+            return self._together(works, arrived)
         except Exception as error:
             if len(works) > 1 and not isinstance(error, apsw.BusyError):
                 return [self.run([work])[0] for work in works]
             return [Result(error=self._explained(error)) for _ in works]
-        return [self._completed(result) for result in results]
 
     def _together(self, works: list[Work], arrived: Callable[[], Sequence[Work]]) -> list[Result]:
         self._check()
@@ -81,17 +72,8 @@ class Transactions:
             if self._connection.in_transaction:
                 self._connection.execute("ROLLBACK")
 
-    def _completed(self, result: Result) -> Result:
-        """What is left to be read is read now; whatever comes of it, the work is done and is not repeated."""
-        if not isinstance(result.value, Afterwards):
-            return result
-        try:
-            return Result(result.value.read())
-        except Exception as error:
-            return Result(error=self._explained(error))
-
     def _perform(self, works: list[Work], arrived: Callable[[], Sequence[Work]]) -> list[Result]:
-        now, until, looks = self._clock(), time.monotonic() + JOIN_WITHIN, LOOKS
+        now, until, looks = round(self._clock(), MICROSECONDS), time.monotonic() + JOIN_WITHIN, LOOKS
         results: list[Result] = []
         works += arrived()
         while len(results) < len(works):

@@ -1,1 +1,0 @@
--- SQLite's jobs have places of their own from here on; PostgreSQL's have had theirs from the beginning.

@@ -1,1 +1,0 @@
--- SQLite's index of ready jobs becomes narrower. PostgreSQL's rows have no place that lasts: its index keeps the ids.

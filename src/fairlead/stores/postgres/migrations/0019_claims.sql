@@ -1,1 +1,0 @@
--- SQLite's jobs say by a number whose they are. PostgreSQL's keep the owner and the lease, which take it 32 bytes.

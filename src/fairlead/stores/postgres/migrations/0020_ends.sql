@@ -1,1 +1,0 @@
--- SQLite's jobs end where they are from here on; PostgreSQL's go on moving to the history, by the day of their end.

@@ -1,1 +1,0 @@
--- SQLite asks other columns for what is not on the quick way from here on; PostgreSQL's indexes stay as they are.

@@ -1,2 +1,0 @@
--- SQLite's index of ready jobs loses its first column. PostgreSQL compares all columns in one way, and may have many
--- shards.

@@ -1,2 +1,0 @@
-insert into api_key (id, name, grants, tenant, hash, created_at, expires_at, rate)
-values (:id, :name, :grants, :tenant, :hash, now(), now() + :expires_in::float8 * interval '1 second', :rate::float8)

@@ -1,3 +1,0 @@
-select job.id::text, job.fence, job.cancel_by, job.cancel_reason, job.cancel_grace
-from job
-where job.shard = :shard and job.state = 'running' and job.owner = :owner::uuid and job.cancel_at is not null

@@ -1,1 +1,0 @@
-create table {partition} partition of {parent} for values from ({start}) to ({end})

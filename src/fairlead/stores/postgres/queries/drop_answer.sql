@@ -1,1 +1,0 @@
-delete from api_answer where scope = :scope and key = :key and token = :token::uuid

@@ -1,1 +1,0 @@
-select lane.id from lane where lane.limits like '%=%' limit 1

@@ -1,1 +1,0 @@
-update audit_head set last = :id, hash = :hash where single = 1

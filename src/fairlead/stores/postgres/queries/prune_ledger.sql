@@ -1,1 +1,0 @@
-delete from ledger where minute < now() - :keep * interval '1 second'

@@ -1,1 +1,0 @@
-delete from progress where job_id in (select id from {partition})

@@ -1,1 +1,0 @@
-delete from sample where at < now() - :kept * interval '1 second'

@@ -1,1 +1,0 @@
-delete from job_wait where minute < now() - least(:keep, 86400) * interval '1 second'

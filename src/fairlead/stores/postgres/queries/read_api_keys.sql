@@ -1,5 +1,0 @@
-select
-    id, name, grants, tenant, hash, date_part('epoch', created_at), date_part('epoch', expires_at),
-    date_part('epoch', revoked_at), date_part('epoch', last_used_at), date_part('epoch', expires_at - now()), rate
-from api_key
-where id in (select r.id from json_to_recordset(:rows::json) as r(id text))

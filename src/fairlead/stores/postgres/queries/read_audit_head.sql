@@ -1,1 +1,0 @@
-select last, hash from audit_head where single = 1

@@ -1,1 +1,0 @@
-select date_part('epoch', now())

@@ -1,1 +1,0 @@
-select name, version, pool, schema, settings from job_type order by name

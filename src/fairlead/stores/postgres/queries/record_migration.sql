@@ -1,1 +1,0 @@
-insert into schema_version (version, name, applied_at) values (:version, :name, now())

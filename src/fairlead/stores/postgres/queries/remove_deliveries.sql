@@ -1,1 +1,0 @@
-delete from callback_delivery where owner = :owner and name = :name

@@ -1,1 +1,0 @@
-update worker set report = :report where id = :id::uuid returning state

@@ -1,1 +1,0 @@
-update leader set lease_until = now() where role = :role and identity = :identity::uuid

@@ -1,1 +1,0 @@
-select to_regclass('schema_version')

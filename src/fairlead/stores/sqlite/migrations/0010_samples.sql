@@ -1,5 +1,0 @@
--- What the system looked like, every few seconds for the last hour or so.
-create table sample (
-    at real primary key,
-    value text not null
-);

@@ -1,1 +1,0 @@
--- PostgreSQL's pages of jobs get room for claims; SQLite writes a claimed job where it was.

@@ -1,1 +1,0 @@
--- PostgreSQL's live jobs get their columns in another order. SQLite reads a row from its beginning in any order.

@@ -1,7 +1,0 @@
-select
-    audit.id, audit.at, audit.actor, audit.action, audit.target, audit.details,
-    audit.previous_hash, audit.hash
-from audit
-where audit.target = :target
-order by audit.id desc
-limit :limit

@@ -1,1 +1,0 @@
-select id from claim where owner = :owner and lease = :lease

@@ -1,1 +1,0 @@
-update worker set state = :state where id = :id and lease_until > :now returning id

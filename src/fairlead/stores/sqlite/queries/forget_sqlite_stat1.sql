@@ -1,1 +1,0 @@
-delete from sqlite_stat1 where tbl in (select value from json_each(:tables))

@@ -1,4 +1,0 @@
-insert into audit_head (single, last, hash)
-values (1, 0, '')
-on conflict (single) do update set single = excluded.single
-returning last, hash, :now

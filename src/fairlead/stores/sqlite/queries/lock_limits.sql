@@ -1,1 +1,0 @@
-select name, tokens, at, :now, null from limit_bucket where name = :name

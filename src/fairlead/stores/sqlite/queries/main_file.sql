@@ -1,1 +1,0 @@
-select file from pragma_database_list where name = 'main'

@@ -1,1 +1,0 @@
-update control_head set last = :last where single = 1

@@ -1,5 +1,0 @@
-insert into flush (source, number, at)
-values (:source, :number, :now)
-on conflict (source) do update set number = excluded.number, at = excluded.at
-where flush.number < excluded.number
-returning number

@@ -1,1 +1,0 @@
-delete from share where touched_at < :now - :keep

@@ -1,3 +1,0 @@
-delete from attempt
-where job_id = :id
-    and not exists (select 1 from entry as job where job.id = attempt.job_id)

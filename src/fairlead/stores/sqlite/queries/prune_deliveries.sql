@@ -1,3 +1,0 @@
-delete from callback_delivery
-where id in (select id from callback_delivery where at < :now - :older_than order by at limit :limit)
-returning id

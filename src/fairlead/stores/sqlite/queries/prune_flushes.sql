@@ -1,1 +1,0 @@
-delete from flush where at < :now - :keep

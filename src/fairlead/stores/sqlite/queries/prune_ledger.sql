@@ -1,1 +1,0 @@
-delete from ledger where minute < :now - :keep

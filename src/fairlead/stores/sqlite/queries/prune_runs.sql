@@ -1,1 +1,0 @@
-delete from job_run where hour < :now - :keep

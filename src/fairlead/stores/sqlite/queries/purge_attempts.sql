@@ -1,1 +1,0 @@
-delete from attempt where job_id = :id and shard = :shard

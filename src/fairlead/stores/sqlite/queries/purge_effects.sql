@@ -1,1 +1,0 @@
-delete from effect where job_id = :id and shard = :shard

@@ -1,1 +1,0 @@
-delete from progress where job_id = :id and shard = :shard

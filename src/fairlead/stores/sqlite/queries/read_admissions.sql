@@ -1,1 +1,0 @@
-select tenant, code, jobs from admission order by tenant, code

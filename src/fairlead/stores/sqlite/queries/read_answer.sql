@@ -1,1 +1,0 @@
-select digest, status, headers, body from api_answer where scope = :scope and key = :key

@@ -1,1 +1,0 @@
-select tenant, waiting, :now - at from backlog where tenant = :tenant

@@ -1,1 +1,0 @@
-select kind, name, value, version, at from control where kind = :kind and name = :name

@@ -1,1 +1,0 @@
-select identity, term, lease_until - :now from leader where role = :role

@@ -1,1 +1,0 @@
-select name, tokens, at, :now from limit_bucket order by name

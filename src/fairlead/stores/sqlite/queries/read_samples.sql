@@ -1,1 +1,0 @@
-select at, value from sample where at >= :now - :back order by at

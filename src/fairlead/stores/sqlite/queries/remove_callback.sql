@@ -1,1 +1,0 @@
-delete from callback_endpoint where owner = :owner and name = :name returning name

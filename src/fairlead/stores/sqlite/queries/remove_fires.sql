@@ -1,1 +1,0 @@
-delete from schedule_fire where schedule = :name and shard = :shard

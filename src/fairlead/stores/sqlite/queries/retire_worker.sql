@@ -1,1 +1,0 @@
-delete from worker where id = :id

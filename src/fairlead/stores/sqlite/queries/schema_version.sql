@@ -1,1 +1,0 @@
-select max(version) from schema_version

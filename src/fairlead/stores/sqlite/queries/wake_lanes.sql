@@ -1,1 +1,0 @@
-update lane set idle_since = null where id = :id
