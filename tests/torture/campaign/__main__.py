@@ -10,11 +10,11 @@ import statistics
 import sys
 import tempfile
 import time
-from collections import Counter
+from collections import Counter, defaultdict
 from pathlib import Path
 from typing import NamedTuple
 
-from tests.torture.campaign.checker import Findings, Hit, check, recoveries
+from tests.torture.campaign.checker import Findings, Hit, Recovery, check, recoveries
 from tests.torture.campaign.injector import OUTAGES, Injected, Injector, plan
 from tests.torture.campaign.journal import History, read_history
 from tests.torture.campaign.world import CLIENTS, SERVER, WORKERS, WORLDS, World
@@ -35,7 +35,7 @@ class Result(NamedTuple):
     injector: Injector
     history: History
     findings: Findings
-    recoveries: list[float]
+    recoveries: list[Recovery]
     refused: int
     drained: float | None
     gave_up: list[str]
@@ -43,7 +43,7 @@ class Result(NamedTuple):
 
     def row(self) -> list[str]:
         """Its line of the table."""
-        found, times = self.findings, self.recoveries
+        found, times = self.findings, [each.seconds for each in self.recoveries]
         return [
             self.store,
             f"{self.minutes:g}",
@@ -90,7 +90,7 @@ def judge(
 def hit(injected: Injected) -> Hit:
     """How recovery from a fault is counted."""
     since = injected.end if injected.kind in OUTAGES else injected.begin
-    return Hit(injected.begin, since, injected.pids)
+    return Hit(injected.begin, since, injected.kind, injected.pids)
 
 
 def report(results: list[Result], seed: str) -> str:
@@ -107,6 +107,7 @@ def report(results: list[Result], seed: str) -> str:
         lines += [
             f"  States at the end: {listed(Counter(changes[-1].state for changes in result.history.changes.values()))}."
         ]
+        lines += [f"  Recovery by fault, p50 and max: {by_fault(result.recoveries)}."]
         lines += [f"  Drained in {result.drained:.1f} s." if result.drained is not None else "  NOT DRAINED."]
         lines += [f"  Ended by themselves: {', '.join(result.gave_up) or 'none'}."]
         lines += [f"  BROKEN: {text}" for text in result.broken()[:SHOWN]]
@@ -116,6 +117,15 @@ def report(results: list[Result], seed: str) -> str:
 def listed(counts: Counter[str]) -> str:
     """Counts in words, the most frequent first."""
     return ", ".join(f"{count} {name}" for name, count in counts.most_common()) or "none"
+
+
+def by_fault(times: list[Recovery]) -> str:
+    """The median and the longest recovery from each kind of fault, the longest first."""
+    kinds: dict[str, list[float]] = defaultdict(list)
+    for kind, seconds in times:
+        kinds[kind].append(seconds)
+    slowest = sorted(kinds.items(), key=lambda item: -max(item[1]))
+    return ", ".join(f"{kind} {statistics.median(each):.1f} s {max(each):.1f} s" for kind, each in slowest) or "none"
 
 
 def machine() -> str:

@@ -115,11 +115,7 @@ def _explain(history: History) -> Iterator[tuple[bool, str]]:
 
 def _side_by_side(history: History, frozen: Collection[int]) -> Iterator[str]:
     """Runs that went on after a later run of the same job had started."""
-    runs: dict[str, list[Run]] = defaultdict(list)
-    for run in history.runs:
-        runs[run.job].append(run)
-    for job, several in runs.items():
-        several.sort(key=lambda run: run.fence)
+    for job, several in _runs_by_job(history).items():
         for earlier, later in pairwise(several):
             if earlier.pid not in frozen and (earlier.end or earlier.start) > later.start:
                 yield f"{job}: the run under fence {earlier.fence} went on beside that under fence {later.fence}"
@@ -133,31 +129,46 @@ def _wrong_results(history: History) -> Iterator[str]:
 
 
 class Hit(NamedTuple):
-    """A fault as recovery is counted from it: from `since` on others can work."""
+    """A fault as recovery is counted from it: from `since` on others can work; `pids` are those it hit, None is all."""
 
     begin: float
     since: float
+    kind: str
     pids: frozenset[int] | None
 
 
-def recoveries(history: History, hits: Iterable[Hit]) -> list[float]:
-    """For each run that a fault cut off: the seconds from the fault, or the outage's end, to the job's next run."""
-    ordered = sorted(hits)
-    runs: dict[str, list[Run]] = defaultdict(list)
-    for run in sorted(history.runs, key=lambda run: run.fence):
-        runs[run.job].append(run)
+class Recovery(NamedTuple):
+    """How long a job that a fault cut off waited for its next run: from the fault, or from an outage's end."""
+
+    kind: str
+    seconds: float
+
+
+def recoveries(history: History, hits: Iterable[Hit]) -> list[Recovery]:
+    """One for each run that a fault cut off and that was followed by another."""
+    ordered = sorted(hits, key=lambda hit: hit.begin)
     return [
-        max(0.0, later.start - since)
-        for several in runs.values()
+        recovery
+        for several in _runs_by_job(history).values()
         for earlier, later in pairwise(several)
         if history.endings.get((earlier.job, earlier.fence)) in ("lost", "released")
-        and (since := _since(earlier, later, ordered)) is not None
+        and (recovery := _recovery(earlier, later, ordered)) is not None
     ]
 
 
-def _since(earlier: Run, later: Run, hits: list[Hit]) -> float | None:
-    """From when on others could have run the job: after the first fault that hit its run, and after any outage."""
+def _recovery(earlier: Run, later: Run, hits: list[Hit]) -> Recovery | None:
+    """Others could run the job after the first fault that hit its run, and after any outage that followed."""
     between = [hit for hit in hits if hit.since >= earlier.start and hit.begin <= later.start]
-    own = [hit.since for hit in between if hit.pids is None or earlier.pid in hit.pids]
-    outages = [hit.since for hit in between if hit.pids is None]
-    return max(own[0], *outages) if own and outages else own[0] if own else None
+    first = next((hit for hit in between if hit.pids is None or earlier.pid in hit.pids), None)
+    if first is None:
+        return None
+    last = max([first, *(hit for hit in between if hit.pids is None)], key=lambda hit: hit.since)
+    return Recovery(last.kind, max(0.0, later.start - last.since))
+
+
+def _runs_by_job(history: History) -> dict[str, list[Run]]:
+    """The runs of each job in the order of their claims."""
+    runs: dict[str, list[Run]] = defaultdict(list)
+    for run in sorted(history.runs, key=lambda run: run.fence):
+        runs[run.job].append(run)
+    return runs

@@ -186,7 +186,7 @@ class Injector:
     async def _freeze(self, send: Callable[[signal.Signals], None], seconds: float) -> None:
         """Stop processes where they hold no lock of a SQLite file, which would stop everybody else too."""
         send(signal.SIGSTOP)
-        while self._world.server is None and not await asyncio.to_thread(takes_writes, self._world.url):
+        while self._world.server is None and not await asyncio.to_thread(is_unlocked, self._world.url):
             send(signal.SIGCONT)
             await asyncio.sleep(0.05)
             send(signal.SIGSTOP)
@@ -255,6 +255,13 @@ class Injector:
         await asyncio.sleep(fault.seconds)
         proxy.let_go()
         return pids
+
+
+def is_unlocked(url: str) -> bool:
+    """Whether nobody holds the write lock of a SQLite file for long; a full disk is no lock."""
+    with contextlib.suppress(apsw.IOError, apsw.FullError):
+        return takes_writes(url)
+    return True
 
 
 def fill(path: str) -> None:

@@ -22,7 +22,7 @@ LOOPS = 4  # submissions at the same time, so that some share a transaction
 RATE = 8.0  # submissions per second of each loop
 PAUSE = 0.2
 TYPES = ("step", "step", "step", "block", "flaky")
-SECONDS = (0.0, 0.02, 0.1, 0.3, 0.3, 1.0, 4.0)  # the last one is longer than a lease
+SECONDS = (0.0, 0.02, 0.02, 0.1, 0.1, 0.3, 0.3, 0.3, 1.0, 1.0, 4.0)  # the last one is longer than a lease
 TENANTS = ("acme", "globex", "initech")
 
 Submit = Callable[..., Awaitable[fairlead.Job]]

@@ -26,7 +26,7 @@ WORKERS = ("worker-0", "worker-1", "worker-2")
 CLIENTS = ("client-0", "client-1", "client-2")
 SERVER = "server"
 PATH = "tests.torture.campaign.app:app"
-WORKER = ("-m", "fairlead", "worker", PATH, "--pool", "short", "--processes", "2", "--concurrency", "16")
+WORKER = ("-m", "fairlead", "worker", PATH, "--pool", "short", "--processes", "2", "--concurrency", "32")
 AHEAD = 7200
 CLOCK = f"import time, time_machine\ntime_machine.travel(time.time() + {AHEAD}, tick=True).start()\n"
 DISK_BYTES, DISK_BYTES_PER_MINUTE = 64 << 20, 48 << 20
