@@ -21,6 +21,7 @@ from tests.torture.campaign.world import CLIENTS, SERVER, WORKERS, WORLDS, World
 
 DRAIN_SECONDS = 180.0
 SHOWN = 20
+REFUSED = "settlement_refused"  # the event in the logs of workers
 HEADER = (
     "store", "minutes", "faults", "jobs", "runs", "cut off", "late writes refused",
     "lost", "doubled", "unexplained", "overlapping", "late writes accepted", "recovery p50", "recovery max",
@@ -32,14 +33,12 @@ class Result(NamedTuple):
 
     store: str
     minutes: float
+    world: World
     injector: Injector
     history: History
     findings: Findings
     recoveries: list[Recovery]
-    refused: int
     drained: float | None
-    gave_up: list[str]
-    notes: list[str]
 
     def row(self) -> list[str]:
         """Its line of the table."""
@@ -51,7 +50,7 @@ class Result(NamedTuple):
             f"{len(self.history.accepted):,}",
             f"{len(self.history.runs):,}",
             f"{found.causes['lost']:,}",
-            f"{self.refused:,}",
+            f"{self.world.count_in_logs(REFUSED):,}",
             *(f"{len(kind):,}" for kind in found[:5]),
             f"{statistics.median(times):.1f} s" if times else "-",
             f"{max(times):.1f} s" if times else "-",
@@ -81,10 +80,8 @@ def judge(
 ) -> Result:
     """The findings and figures of a campaign that is over."""
     frozen = {pid for item in injector.injected if item.kind.startswith("freeze") for pid in item.pids or ()}
-    refused = world.count_in_logs("settlement_refused")
     times = recoveries(history, map(hit, injector.injected))
-    findings = check(history, frozen)
-    return Result(store, minutes, injector, history, findings, times, refused, drained, world.gave_up, world.notes)
+    return Result(store, minutes, world, injector, history, check(history, frozen), times, drained)
 
 
 def hit(injected: Injected) -> Hit:
@@ -98,20 +95,25 @@ def report(results: list[Result], seed: str) -> str:
     rows = [HEADER, ["---"] * 2 + ["---:"] * (len(HEADER) - 2), *(result.row() for result in results)]
     lines = [f"| {' | '.join(row)} |" for row in rows]
     lines += ["", f"{time.strftime('%Y-%m-%d')}, seed {seed}, {machine()}."]
-    for result in results:
-        kinds = Counter(item.kind for item in result.injector.injected)
-        lines += ["", f"{result.store}: {listed(kinds)}."]
-        lines += [f"  {note}." for note in result.notes]
-        lines += [f"  Left out, since the target was down: {listed(result.injector.left_out)}."]
-        lines += [f"  Runs that did not succeed, by recorded cause: {listed(result.findings.causes)}."]
-        lines += [
-            f"  States at the end: {listed(Counter(changes[-1].state for changes in result.history.changes.values()))}."
-        ]
-        lines += [f"  Recovery by fault, p50 and max: {by_fault(result.recoveries)}."]
-        lines += [f"  Drained in {result.drained:.1f} s." if result.drained is not None else "  NOT DRAINED."]
-        lines += [f"  Ended by themselves: {', '.join(result.gave_up) or 'none'}."]
-        lines += [f"  BROKEN: {text}" for text in result.broken()[:SHOWN]]
-    return "\n".join(lines)
+    return "\n".join([*lines, *(line for result in results for line in details(result))])
+
+
+def details(result: Result) -> list[str]:
+    """What else was seen on one store."""
+    world, injector = result.world, result.injector
+    states = Counter(changes[-1].state for changes in result.history.changes.values())
+    return [
+        f"\n{result.store}: {listed(Counter(item.kind for item in injector.injected))}.",
+        *(f"  {note}." for note in world.notes),
+        f"  Left out, since the target was down: {listed(injector.left_out)}.",
+        f"  Runs that did not succeed, by recorded cause: {listed(result.findings.causes)}.",
+        f"  States at the end: {listed(states)}.",
+        f"  Recovery by fault, p50 and max: {by_fault(result.recoveries)}.",
+        "  NOT DRAINED." if result.drained is None else f"  Drained in {result.drained:.1f} s.",
+        f"  Started while the database was away, and again by the service manager: {world.found_no_database}.",
+        f"  Ended by themselves: {', '.join(world.gave_up) or 'none'}.",
+        *(f"  BROKEN: {text}" for text in result.broken()[:SHOWN]),
+    ]
 
 
 def listed(counts: Counter[str]) -> str:
@@ -152,7 +154,7 @@ def main() -> int:
         run = campaign(store, options.minutes / len(stores), options.seed, folder / store)
         results.append(asyncio.run(run))
     print(report(results, options.seed))
-    if any(result.broken() or result.gave_up for result in results):
+    if any(result.broken() or result.world.gave_up for result in results):
         return 1
     shutil.rmtree(folder)
     return 0

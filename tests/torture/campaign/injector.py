@@ -15,6 +15,7 @@ import psycopg
 
 from tests.faults.conftest import takes_writes
 from tests.support.processes import LEASE
+from tests.torture.campaign.journal import append
 from tests.torture.campaign.world import CLIENTS, SERVER, WORKERS, World
 
 MEAN_PAUSE = 3.0
@@ -137,6 +138,7 @@ class Injector:
             begin = time.monotonic()
             pids = await self._apply[fault.kind](fault)
             self.injected.append(Injected(fault.kind, begin, time.monotonic(), pids))
+            append(self._world.folder / "faults", begin, time.monotonic(), fault.kind, fault.target, *(pids or ()))
         except LookupError:
             self.left_out[fault.kind] += 1
         finally:

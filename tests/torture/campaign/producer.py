@@ -66,12 +66,15 @@ async def main(name: str, seed: str, address: str, key: str) -> None:
     journal = Path(os.environ["FAULTS_JOURNAL"]).with_name("submissions")
     stopped = asyncio.Event()
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, stopped.set)
-    async with fairlead.HTTPClient(address, key) if address else app as client:
-        submit: Submit = client.enqueue
+    client = fairlead.HTTPClient(address, key) if address else app
+    submit: Submit = client.enqueue
+    try:
         async with asyncio.TaskGroup() as group:
             for loop in range(LOOPS):
                 label = f"{name}.{loop}"
                 group.create_task(produce(submit, journal, label, Random(f"{seed}{label}"), stopped))
+    finally:
+        await client.close()
 
 
 if __name__ == "__main__":

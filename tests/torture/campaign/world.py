@@ -14,10 +14,10 @@ import psutil
 import fairlead
 from fairlead.core.web.api_keys import Grant
 from fairlead.operate.api_keys import create_key
-from fairlead.operate.audit import Operator
+from fairlead.runtime.operator import Operator
 from fairlead.wiring import migrate
 from tests.support.pooler import Pooler, PoolerMissing
-from tests.support.postgres import PrivateServer, _free_port
+from tests.support.postgres import PrivateServer, free_port
 from tests.support.processes import WorkerProcess
 from tests.support.proxy import CuttingProxy, cutting_proxy
 from tests.torture.campaign.journal import record_changes
@@ -31,6 +31,7 @@ AHEAD = 7200
 CLOCK = f"import time, time_machine\ntime_machine.travel(time.time() + {AHEAD}, tick=True).start()\n"
 DISK_BYTES, DISK_BYTES_PER_MINUTE = 64 << 20, 48 << 20
 END_SECONDS = 60.0
+EXIT_AWAY = 4
 
 
 class Actor(WorkerProcess):
@@ -62,11 +63,12 @@ class World:
         self.proxies: dict[str, CuttingProxy] = {}
         self.actors: dict[str, Actor] = {}
         self.gave_up: list[str] = []
+        self.found_no_database = 0
         self.notes: list[str] = []
         self._urls: dict[str, str] = {}
         self._variables: dict[str, dict[str, str]] = {}
         self._past: list[Actor] = []
-        self._address = f"http://127.0.0.1:{_free_port()}"
+        self._address = f"http://127.0.0.1:{free_port()}"
         self._key = ""
         self._random = Random(seed)
 
@@ -87,11 +89,17 @@ class World:
         self.actors[name] = Actor(self._program(name), url, self.folder, log, **variables)
 
     def replace_ended(self) -> None:
-        """Start again what has ended by itself, as a service manager does, and remember that it has."""
+        """Start again what has ended by itself, as a service manager does, and remember that it has.
+
+        What finds no database when it starts ends with a code of its own, which is right.
+        """
         for name, actor in list(self.actors.items()):
             code = actor.process.poll()
-            if code is not None:
+            if code == EXIT_AWAY:
+                self.found_no_database += 1
+            elif code is not None:
                 self.gave_up.append(f"{actor.log.name}: exit {code}")
+            if code is not None:
                 self.start(name)
 
     def route(self, name: str, url: str, proxy: CuttingProxy | None = None, **variables: str) -> None:
