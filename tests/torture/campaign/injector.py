@@ -30,8 +30,9 @@ where datname = current_database() and pid <> pg_backend_pid() and random() < {s
 READ_ONLY = "alter database campaign set default_transaction_read_only = on"
 WRITABLE = "alter database campaign reset default_transaction_read_only"
 
-# How often each kind is drawn, and whom it hits.
-EVERYWHERE = {
+Kinds = dict[str, tuple[int, tuple[str, ...]]]  # how often each kind is drawn, and whom it hits
+
+EVERYWHERE: Kinds = {
     "kill child": (4, WORKERS),
     "kill group": (2, WORKERS),
     "kill supervisor": (2, WORKERS),
@@ -40,7 +41,7 @@ EVERYWHERE = {
     "freeze group": (2, WORKERS),
     "freeze child": (1, WORKERS),
 }
-OF_STORE = {
+OF_STORE: dict[str, Kinds] = {
     "sqlite": {
         "disk full": (2, ("database",)),
         "write lock held": (1, ("database",)),
