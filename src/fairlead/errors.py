@@ -18,6 +18,7 @@
     │   ├── JobNotFound
     │   ├── JobNotDone              a wait ran out of time
     │   ├── JobFailed               a wait ended in a state other than succeeded
+    │   ├── ResultDropped           a job succeeded, and its result could not be kept
     │   ├── JobCancelled            raised in a handler whose job is to be cancelled
     │   ├── IllegalMove             a state change that the table of states does not allow
     │   └── ReplayStopped           a replay in stages stopped, because jobs failed again
@@ -176,6 +177,12 @@ class JobFailed(JobError):
     """The job ended in a state other than succeeded."""
 
     code = "JOB_FAILED"
+
+
+class ResultDropped(JobError):
+    """The job succeeded, but its result could not be kept: it was too large, or not JSON."""
+
+    code = "RESULT_DROPPED"
 
 
 class JobCancelled(JobError):

@@ -11,7 +11,7 @@ from fairlead.core.insight.timeline import Moment
 from fairlead.core.jobs.job_records import AttemptRecord, JobRecord
 from fairlead.core.jobs.model import Enqueued, Lane, NewJob
 from fairlead.core.jobs.states import State
-from fairlead.errors import JobFailed, JobNotFound
+from fairlead.errors import JobFailed, JobNotFound, ResultDropped
 
 
 class Reader(Protocol):
@@ -104,7 +104,8 @@ class Job:
     async def wait(self, timeout: float | None = None) -> Any:
         """Its result once it has succeeded.
 
-        JobFailed if it ended otherwise, JobNotDone if it has not ended within `timeout` seconds.
+        JobFailed if it ended otherwise, JobNotDone if it has not ended within `timeout` seconds, ResultDropped if it
+        succeeded and its result could not be kept.
         """
         if self.shed:
             raise JobFailed(f"job {self.id} was shed: the system was overloaded, and its policy was not to store it")
@@ -112,6 +113,8 @@ class Job:
         if record.state is not State.SUCCEEDED:
             cause = f": {record.error.type}: {record.error.message}" if record.error else ""
             raise JobFailed(f"job {self.id} is {record.state} after {record.attempt} attempts{cause}")
+        if record.error is not None:
+            raise ResultDropped(f"job {self.id} succeeded, but its result was dropped: {record.error.message}")
         return None if record.result is None else from_json(record.result)
 
 

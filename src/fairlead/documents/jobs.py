@@ -216,7 +216,9 @@ class JobDocument(Document):
     finished_at: datetime | None
     worker: str | None
     result: Any = Field(None, description="In lists null, unless `fields` names it.")
-    error: ErrorDocument | None
+    error: ErrorDocument | None = Field(
+        description="Of a job that succeeded: null, or why its result could not be kept (`ResultDropped`)."
+    )
     idempotency_key: str | None
     parent: str | None
     replays: int

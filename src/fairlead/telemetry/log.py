@@ -28,6 +28,7 @@ from fairlead.telemetry.events import (
     LeaseEnded,
     ProcessEnded,
     PromoterBehind,
+    ResultDropped,
     RetriesDelayed,
     RetriesRefused,
     RunFailed,
@@ -42,8 +43,8 @@ from fairlead.telemetry.events import (
 )
 
 _WARNINGS = (
-    AlertRaised, BreakerOpened, LateExecution, LeadLost, LeaseEnded, ProcessEnded, PromoterBehind, RetriesDelayed,
-    RetriesRefused, ScheduleMissed, ServiceFailed, SettlementRefused, StoreAway, ThreadLost,
+    AlertRaised, BreakerOpened, LateExecution, LeadLost, LeaseEnded, ProcessEnded, PromoterBehind, ResultDropped,
+    RetriesDelayed, RetriesRefused, ScheduleMissed, ServiceFailed, SettlementRefused, StoreAway, ThreadLost,
     TypeQuarantined, WorkerWorn,
 )  # fmt: skip
 _WORDS = re.compile(r"(?<!^)(?=[A-Z])")
