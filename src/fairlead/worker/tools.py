@@ -64,7 +64,7 @@ class RunTools:
 
 
 def succeeded(result: Any, limit: int) -> Outcome:
-    """A success with its result as JSON. The work is done, so a result that cannot be kept is dropped, with the reason."""
+    """A success with its result as JSON. The work is done; a result that cannot be kept is dropped."""
     if result is None:
         return SUCCEEDED
     try:
