@@ -59,7 +59,12 @@ def enqueue(
     timeout: Annotated[float | None, duration("The longest that one attempt may take.")] = None,
     attempts: Annotated[int | None, typer.Option(min=1, max=1000, help="How often it is tried.")] = None,
     retry: RetryOption = None,
-    parent: Annotated[str | None, typer.Option(metavar="ID", help="The job that it belongs to.")] = None,
+    limit: Annotated[
+        list[str] | None, typer.Option(metavar="NAME", help="A limit of its own, beside those of its type; repeatable.")
+    ] = None,
+    parent: Annotated[
+        str | None, typer.Option(metavar="ID", help="The job that it belongs to: kept with it, it waits for nothing.")
+    ] = None,
     callback: CallbackOption = None,
     wait: Annotated[float | None, typer.Option(min=0, metavar="SECONDS", help="Wait for its end.")] = None,
     lines: Annotated[
@@ -87,6 +92,7 @@ def enqueue(
         timeout=timeout,
         retry=retry,
         callback=callback,
+        limit=limit,
         parent=parent,
     )
     options = _with_key(options, key, scope, window)

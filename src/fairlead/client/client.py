@@ -19,6 +19,7 @@ from fairlead.core.jobs.job_records import AttemptRecord, JobFilter, JobRecord, 
 from fairlead.core.jobs.model import Enqueued, NewJob
 from fairlead.core.jobs.states import FINAL
 from fairlead.core.protection.backpressure import with_shed
+from fairlead.core.protection.limits import joined
 from fairlead.errors import JobNotDone, JobNotFound, TenantQueueFull
 from fairlead.handlers.options import Options, Template, new_jobs, template
 from fairlead.handlers.registered import KnownTypes
@@ -188,7 +189,7 @@ def build_jobs(
     jobs = new_jobs(shared, [dump(call, limit) for call in calls], clock())
     if spec.marks.is_keyed:
         for job in jobs:
-            job.lane = shared.lane._replace(limits=spec.marks.of(job.payload))
+            job.lane = shared.lane._replace(limits=joined(spec.marks.of(job.payload), shared.limits))
     return jobs
 
 

@@ -54,7 +54,7 @@ class JobSubmission(Body):
     attempts: Attempts | None = Field(None, description="How often it is tried, with the waits of its type.")
     retry: RetryPolicy | None = Field(None, description="A policy of its own, instead of that of its type.")
     exact: bool | None = Field(None, description="Keep a time more than an hour ahead to the second.")
-    parent: Id | None = None
+    parent: Id | None = Field(None, description="The job that it belongs to: kept with it, it waits for nothing.")
     callback: EndpointName | None = Field(None, description="The callback endpoint that is told how the job ends.")
 
     @model_validator(mode="after")
