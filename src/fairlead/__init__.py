@@ -66,6 +66,7 @@ if TYPE_CHECKING:
         TenantQueueFull,
         TenantRateExceeded,
         UnknownCallback,
+        UnknownPool,
         UnknownType,
         UnsafePayload,
     )
@@ -139,6 +140,7 @@ __all__ = [
     "TenantQueueFull",
     "TenantRateExceeded",
     "UnknownCallback",
+    "UnknownPool",
     "UnknownType",
     "UnsafePayload",
     "__version__",

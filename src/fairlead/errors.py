@@ -9,6 +9,7 @@
     │   ├── InvalidArguments        the arguments do not fit the handler's types
     │   ├── UnsafePayload           NUL, NaN, Infinity, lone surrogates, too deep
     │   ├── PayloadTooLarge
+    │   ├── UnknownPool             there is no such pool, and the key is a tenant's
     │   └── UnknownCallback         there is no such callback endpoint for the job's tenant
     ├── Refused                     a submission refused for now: try again after `retry_after` seconds
     │   ├── TenantQueueFull         the tenant has as many waiting jobs as it may have
@@ -105,6 +106,12 @@ class PayloadTooLarge(PayloadError):
     """The payload is larger than `payload_limit`."""
 
     code = "PAYLOAD_TOO_LARGE"
+
+
+class UnknownPool(PayloadError):
+    """A tenant's key names a pool that nobody has declared and no worker serves."""
+
+    code = "UNKNOWN_POOL"
 
 
 class UnknownCallback(PayloadError):
