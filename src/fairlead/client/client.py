@@ -9,7 +9,7 @@ from typing import Any, Protocol, TypeVar
 from fairlead.client.admission import Admission, Doorkeeper, tenants_of, whole
 from fairlead.client.callbacks import KnownCallbacks
 from fairlead.client.gather import BATCH, Gatherer
-from fairlead.client.job import Job, jobs_in_hand
+from fairlead.client.job import Job, jobs_in_hand, not_done
 from fairlead.config import Settings
 from fairlead.core.insight.explain import Explanation
 from fairlead.core.insight.timeline import Moment, timeline
@@ -165,7 +165,7 @@ class Client:
         pause = FIRST_LOOK
         while (record := await self.read(job_id)).state not in FINAL:
             if deadline is not None and time.monotonic() + pause > deadline:
-                raise JobNotDone(f"job {job_id} is {record.state} after {timeout:g} s; it goes on, wait again")
+                raise JobNotDone(not_done(job_id, record.state, timeout))
             await asyncio.sleep(pause)
             pause = min(pause * 1.5, LAST_LOOK)
         return record

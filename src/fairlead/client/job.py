@@ -112,10 +112,19 @@ class Job:
         record = await (await self._client()).wait(self.id, timeout)
         if record.state is not State.SUCCEEDED:
             cause = f": {record.error.type}: {record.error.message}" if record.error else ""
-            raise JobFailed(f"job {self.id} is {record.state} after {record.attempt} attempts{cause}")
+            tries = "one attempt" if record.attempt == 1 else f"{record.attempt} attempts"
+            raise JobFailed(f"job {self.id} is {record.state} after {tries}{cause}")
         if record.error is not None:
             raise ResultDropped(f"job {self.id} succeeded, but its result was dropped: {record.error.message}")
         return None if record.result is None else from_json(record.result)
+
+
+def not_done(job_id: str, state: str, timeout: float | None) -> str:
+    """What is said when a wait is over before its job."""
+    return (
+        f"job {job_id} is {state} after {timeout or 0:g} s; it goes on: wait again, or see why it waits "
+        f"with `fairlead jobs explain {job_id}`"
+    )
 
 
 def with_result(record: JobRecord) -> JobRecord:

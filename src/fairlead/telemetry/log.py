@@ -75,6 +75,8 @@ class LogOutput:
     ) -> None:
         """Write one entry; `text` says the same as the values to a person."""
         given = {name: value for name, value in values.items() if value is not None}
+        if text is not None and "job" not in given:
+            given.setdefault("message", text)
         line = self._json(level, event, given, stack) if self.as_json else self._text(level, event, given, text, stack)
         self._stream.write(f"{line}\n")
         self._stream.flush()
