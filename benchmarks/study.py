@@ -14,7 +14,7 @@ from typing import NamedTuple
 from benchmarks.app import APP, StudyApp
 from benchmarks.journal import JOURNAL_VARIABLE, read_notes
 from fairlead.bench.workers import POOL, running_workers, until_counted
-from fairlead.operate.audit import Operator, whoami
+from fairlead.runtime.operator import Operator, whoami
 from tests.support.settings import pause, resume
 
 PATIENCE = 60.0

@@ -21,8 +21,8 @@ from fairlead.api import create_app
 from fairlead.core.web.api_keys import Grant
 from fairlead.handlers.options import Options
 from fairlead.operate.api_keys import create_key
-from fairlead.operate.audit import Operator
 from fairlead.operate.settings import KINDS as SETTINGS
+from fairlead.runtime.operator import Operator
 
 BATCH = 1_000
 ROUNDS = 5

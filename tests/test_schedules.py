@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 import fairlead
-from fairlead.scheduler import recur
-from fairlead.scheduler.recur import Recurrer
+from fairlead.recurring import firing as recur
+from fairlead.recurring.firing import Recurrer
 from fairlead.telemetry.events import Event, ScheduleFired, SchedulesDeclared
 from tests.support.processes import until
 

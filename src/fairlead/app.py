@@ -13,13 +13,13 @@ from pathlib import Path
 from typing import Any, Concatenate, ParamSpec, Self, TypeVar, Unpack, overload
 from weakref import WeakKeyDictionary, WeakSet
 
+from fairlead.app_schedules import Schedules
 from fairlead.client.admission import Admission
 from fairlead.client.blocking import Bridge, Guard, ThreadClient, run_through
 from fairlead.client.by_name import named_call, submit_by_name
 from fairlead.client.client import Client
 from fairlead.client.handler import Handler, HandlerDecorator
 from fairlead.client.job import Job, with_result
-from fairlead.client.schedules import Schedules
 from fairlead.config import load_settings
 from fairlead.core.durations import Duration
 from fairlead.core.insight.explain import Explanation
@@ -42,9 +42,9 @@ from fairlead.handlers.options import require_known
 from fairlead.handlers.recurring import Terms, handler_schedule
 from fairlead.handlers.spec import Declaration, Registry, class_table
 from fairlead.operate import cancel_jobs, dead_letters
-from fairlead.operate.audit import Operator, whoami
 from fairlead.operate.cancel_jobs import CancelCounts
 from fairlead.records.store import Store
+from fairlead.runtime.operator import Operator, whoami
 from fairlead.telemetry.events import Event, Telemetry
 from fairlead.wiring import check_url, is_in_memory, make_blocking_store, make_lease_book, make_store, migrate
 from fairlead.worker.service import Worker

@@ -12,8 +12,8 @@ from fairlead.api import create_app
 from fairlead.core.jobs.model import Lane, Priority
 from fairlead.core.jobs.states import State
 from fairlead.operate.api_keys import create_key
-from fairlead.operate.audit import Operator
 from fairlead.records.store import Store
+from fairlead.runtime.operator import Operator
 from tests.contract.making import claim, failed, new_lease
 
 MEMORY = "sqlite:///:memory:"

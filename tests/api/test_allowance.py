@@ -8,11 +8,11 @@ import pytest
 from fairlead.api import allowance
 from fairlead.api.allowance import FAILURES
 from fairlead.api.problems import Problem
+from fairlead.api.request_rates import Meter, Reading
 from fairlead.core.protection.token_bucket import RateLimit
 from fairlead.core.web.api_keys import make_text
 from fairlead.operate.api_keys import create_key
-from fairlead.operate.audit import Operator
-from fairlead.operate.request_rates import Meter, Reading
+from fairlead.runtime.operator import Operator
 from tests.api.conftest import MEMORY, Api, open_api
 from tests.support.settings import set_depth, set_rate
 

@@ -5,7 +5,7 @@ from typing import Any
 from fairlead.core.fairness.ledger import Delivery, LedgerEntry
 from fairlead.core.protection.backpressure import Action, Overload
 from fairlead.core.protection.token_bucket import rate_limit
-from fairlead.operate.audit import Operator
+from fairlead.runtime.operator import Operator
 from tests.api.conftest import LANE, Api
 from tests.contract.making import claim, new_lease
 from tests.support.settings import set_limit, set_overload

@@ -1,8 +1,8 @@
 """Breakers, quarantines, limits, schedules and tenants over HTTP."""
 
 from fairlead.core.schedule.schedules import ScheduleSpec
-from fairlead.operate.audit import Operator
-from fairlead.operate.schedules import add
+from fairlead.recurring.changes import add
+from fairlead.runtime.operator import Operator
 from tests.api.conftest import LANE, Api
 from tests.support.settings import add_tenant, set_limit
 

@@ -11,7 +11,7 @@ import pytest
 
 from fairlead.core.jobs.states import State
 from fairlead.core.protection.backpressure import overload
-from fairlead.operate.audit import Operator
+from fairlead.runtime.operator import Operator
 from tests.api.conftest import LANE, Api
 from tests.contract.making import claim_one, failed, new_lease, worker_info
 from tests.support.settings import set_overload

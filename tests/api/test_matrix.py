@@ -16,10 +16,10 @@ from fairlead.core.web.api_keys import Grant
 from fairlead.core.web.callbacks import EVERYONE
 from fairlead.core.web.egress import EgressRules
 from fairlead.errors import ScheduleRefused
-from fairlead.operate.audit import Operator
 from fairlead.operate.callbacks import add_endpoint, remove_endpoint, send_ping
-from fairlead.operate.schedules import add
 from fairlead.operate.settings import set_setting
+from fairlead.recurring.changes import add
+from fairlead.runtime.operator import Operator
 from tests.api.conftest import LANE, Api
 
 OWN, OTHER = "acme", "rival"

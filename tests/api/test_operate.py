@@ -12,7 +12,7 @@ from fairlead.core.insight.audit import AuditNote
 from fairlead.core.jobs.pools import PLACE
 from fairlead.core.protection.controls import Change
 from fairlead.handlers.spec import declare
-from fairlead.operate.audit import Operator
+from fairlead.runtime.operator import Operator
 from tests.api.conftest import Api
 from tests.contract.making import new_lease, worker_info
 from tests.support.settings import set_pool

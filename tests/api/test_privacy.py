@@ -13,9 +13,9 @@ import pytest
 from starlette.applications import Starlette
 from starlette.routing import Mount
 
-from fairlead.api import pages
+from fairlead.api import responses as pages
 from fairlead.core.jobs.progress import RunReport
-from fairlead.operate.audit import Operator
+from fairlead.runtime.operator import Operator
 from tests.api.conftest import LANE, MEMORY, Api
 from tests.api.test_follow import events_of, served, until_followed
 from tests.contract.making import claim_one, new_lease, worker_info

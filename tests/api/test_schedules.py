@@ -7,9 +7,9 @@ import pytest
 
 from fairlead.core.schedule.schedules import ScheduleSpec
 from fairlead.handlers.recurring import on_terms
-from fairlead.operate import schedules
-from fairlead.operate.audit import Operator
-from fairlead.operate.schedules import add, change, get, run_now
+from fairlead.recurring import changes as schedules
+from fairlead.recurring.changes import add, change, get, run_now
+from fairlead.runtime.operator import Operator
 from tests.api.conftest import LANE, Api
 
 OWN, OTHER = "acme", "rival"

@@ -15,7 +15,7 @@ from fairlead.api import create_app
 from fairlead.api.serving import address_of, listen_on
 from fairlead.core.web.api_keys import Grant
 from fairlead.operate.api_keys import create_key
-from fairlead.operate.audit import Operator
+from fairlead.runtime.operator import Operator
 from tests.api.conftest import MEMORY, mail_app
 
 

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from fairlead.core.schedule.fires import created
-from fairlead.operate import schedules as control
-from fairlead.operate.audit import Operator
+from fairlead.recurring import changes as control
+from fairlead.runtime.operator import Operator
 from tests.cli.conftest import HOSTILE, Run, Shop
 
 

@@ -13,10 +13,10 @@ import fairlead
 from fairlead.client import admission
 from fairlead.core.protection.backpressure import overload
 from fairlead.core.web.egress import EgressRules
+from fairlead.insight.protection import bounds
 from fairlead.operate import callbacks
-from fairlead.operate.audit import Operator
-from fairlead.operate.backpressure import bounds
 from fairlead.records.store import Store
+from fairlead.runtime.operator import Operator
 from tests.support.settings import set_depth, set_overload, set_rate
 
 ADA = Operator("ada", "a flood")

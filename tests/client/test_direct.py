@@ -14,7 +14,7 @@ from fairlead.client import admission, gather
 from fairlead.core.jobs.model import Enqueued, NewJob
 from fairlead.core.jobs.states import State
 from fairlead.errors import StoreRefused, StoreUnavailable
-from fairlead.operate.audit import Operator
+from fairlead.runtime.operator import Operator
 from tests.client.program import LONG, Program
 from tests.support.settings import set_depth, set_rate
 

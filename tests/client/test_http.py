@@ -37,7 +37,7 @@ from fairlead.client import http
 from fairlead.core.jobs.progress import RunReport
 from fairlead.core.protection.backpressure import overload
 from fairlead.core.web.api_keys import ApiKey
-from fairlead.operate.audit import Operator
+from fairlead.runtime.operator import Operator
 from tests.api.conftest import LANE, MEMORY, Api, mail_app, open_api
 from tests.contract.making import claim_one, new_lease, worker_info
 from tests.support.serving import served

@@ -7,7 +7,7 @@ from fairlead.core.jobs.job_records import JobFilter, JobRecord
 from fairlead.core.schedule.fires import created
 from fairlead.core.schedule.schedules import FireRecord, Schedule, ScheduleSpec
 from fairlead.records.store import Store
-from fairlead.scheduler.recur import Recurrer
+from fairlead.recurring.firing import Recurrer
 from fairlead.telemetry.events import Event, Telemetry
 from tests.contract.making import LANE
 from tests.contract.world import World

@@ -8,9 +8,9 @@ import pytest
 from fairlead.core.schedule.schedules import CatchUp, FireOutcome, ScheduleSpec, ScheduleState
 from fairlead.errors import ScheduleRefused
 from fairlead.handlers.spec import Registry
-from fairlead.operate import schedules
-from fairlead.operate.audit import Operator
-from fairlead.scheduler.declare import Declarer
+from fairlead.recurring import changes as schedules
+from fairlead.recurring.declaring import Declarer
+from fairlead.runtime.operator import Operator
 from fairlead.telemetry.events import Event, SchedulesDeclared, ServiceFailed, Telemetry
 from tests.contract.schedules import Scheduler, add, fires, jobs, read, spec
 from tests.contract.world import World

@@ -13,7 +13,7 @@ from fairlead.core.schedule import fires as recur
 from fairlead.core.schedule.fires import ON_TIME, plan
 from fairlead.core.schedule.schedules import CatchUp, FireOutcome, Overlap, ScheduleState, ScheduleWrite
 from fairlead.records.schedules import KEPT_FIRES
-from fairlead.scheduler.recur import LONGEST_SLEEP
+from fairlead.recurring.firing import LONGEST_SLEEP
 from fairlead.telemetry.events import ScheduleFired, ScheduleMissed, ScheduleSkipped, ServiceFailed
 from tests.contract.making import LANE, claim_one, finish, new_lease
 from tests.contract.schedules import NOTE, Scheduler, add, fires, jobs, read, spec

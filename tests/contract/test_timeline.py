@@ -2,9 +2,9 @@
 
 from fairlead.core.jobs.model import Ending
 from fairlead.core.jobs.states import State
-from fairlead.operate.audit import Operator
 from fairlead.operate.cancel_jobs import cancel_one
 from fairlead.operate.dead_letters import replay_one, show
+from fairlead.runtime.operator import Operator
 from tests.contract.making import claim_one, ended, enqueue_one, failed, new_lease
 from tests.contract.world import World
 

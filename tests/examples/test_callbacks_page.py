@@ -12,8 +12,8 @@ import pytest
 
 from fairlead.core.web.egress import EgressRules
 from fairlead.core.web.signatures import secret_of, signed_headers
-from fairlead.operate.audit import Operator
 from fairlead.operate.callbacks import add_endpoint
+from fairlead.runtime.operator import Operator
 
 PAGE = Path(__file__).resolve().parent.parent.parent / "docs" / "callbacks.md"
 SECRET = secret_of(b"s" * 32)

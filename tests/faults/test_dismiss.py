@@ -4,8 +4,8 @@ import asyncio
 
 import pytest
 
-from fairlead.operate.audit import Operator
 from fairlead.operate.workers import Direction, direct
+from fairlead.runtime.operator import Operator
 from tests.faults.conftest import Scene
 from tests.support.processes import until
 

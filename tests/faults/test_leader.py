@@ -10,7 +10,7 @@ import pytest
 
 import fairlead
 from fairlead.handlers.options import Options
-from fairlead.scheduler.leader import ROLE
+from fairlead.records.workers import SERVICES_ROLE
 from tests.faults import app as declared
 from tests.faults.conftest import Scene
 from tests.support.processes import LEAD, SchedulerProcess, SkewedScheduler, until
@@ -63,7 +63,7 @@ async def test_a_leader_that_was_stopped_and_goes_on_follows(scene: Scene) -> No
         await until(lambda: bool(first.told("lead_lost")), "the first to notice")
         await becomes_ready(await schedule(scene, run_in=LEAD))
         assert len(first.told("lead_taken")) == 1
-        leader = await (await scene.app.store()).leadership.current(ROLE)
+        leader = await (await scene.app.store()).leadership.current(SERVICES_ROLE)
         assert leader is not None
         assert (leader.identity, leader.term) == (second.told("lead_taken")[0]["identity"], 2)
 

@@ -9,8 +9,8 @@ import pytest
 
 import fairlead
 from fairlead.handlers.options import Options
-from fairlead.operate.audit import Operator
-from fairlead.operate.limits import limits
+from fairlead.insight.protection import limits
+from fairlead.runtime.operator import Operator
 from tests.faults import app as declared
 from tests.faults.conftest import Scene
 from tests.support.processes import WorkerProcess, until

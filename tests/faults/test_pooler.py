@@ -11,7 +11,7 @@ import pytest
 
 import fairlead
 from fairlead.errors import StoreRefused
-from fairlead.operate.doctor import Level, examine
+from fairlead.insight.doctor import Level, examine
 from fairlead.wiring import make_lease_book, make_store, migrate
 from tests.contract.making import claim, done, enqueue_one, new_jobs, new_lease, worker_info
 from tests.support import leaks

@@ -7,8 +7,9 @@ import psycopg
 import pytest
 
 from fairlead.core.insight.audit import AuditNote
-from fairlead.operate.audit import PAGE, verify_chain, whoami
+from fairlead.operate.audit import PAGE, verify_chain
 from fairlead.records.store import Store
+from fairlead.runtime.operator import whoami
 from fairlead.wiring import make_store
 
 FORGERY = """

@@ -12,9 +12,9 @@ from fairlead.core.jobs.model import Held
 from fairlead.core.jobs.states import State
 from fairlead.errors import ConfigError, IllegalMove, JobNotFound, StoreUnavailable
 from fairlead.operate import cancel_jobs
-from fairlead.operate.audit import Operator
 from fairlead.ports.jobs import WORKER_HINT
 from fairlead.records.store import Store
+from fairlead.runtime.operator import Operator
 from fairlead.wiring import make_store
 from tests.contract.making import LANE, claim, claim_one, done, failed, new_job, new_jobs, new_lease, state_of
 from tests.support.doubles import store_of

@@ -10,8 +10,8 @@ from fairlead.core.jobs.model import Priority
 from fairlead.core.jobs.states import State
 from fairlead.errors import ConfigError
 from fairlead.operate import change_jobs
-from fairlead.operate.audit import Operator
 from fairlead.records.store import Store
+from fairlead.runtime.operator import Operator
 from fairlead.wiring import make_store
 from tests.contract.making import LANE, claim, new_jobs, new_lease, state_of
 

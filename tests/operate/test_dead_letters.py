@@ -22,9 +22,10 @@ from fairlead.core.jobs.ids import make_ids
 from fairlead.core.jobs.job_records import JobFilter
 from fairlead.errors import ConfigError
 from fairlead.operate import dead_letters
-from fairlead.operate.audit import Operator, verify_chain
+from fairlead.operate.audit import verify_chain
 from fairlead.operate.staged_replay import Pace, replay_in_stages
 from fairlead.records.store import Store
+from fairlead.runtime.operator import Operator
 
 ANN = Operator("ann@desk", "the bank is back")
 (UNKNOWN,) = make_ids(1, 0.0)

@@ -7,9 +7,9 @@ import pytest
 
 import fairlead
 from fairlead.errors import ChangedMeanwhile, ConfigError, NotSet, UnknownType
-from fairlead.operate.audit import Operator
 from fairlead.operate.settings import KINDS, list_settings, read_setting, remove_setting, set_setting
 from fairlead.records.store import Store
+from fairlead.runtime.operator import Operator
 
 ADA = Operator("ada", "a contract")
 

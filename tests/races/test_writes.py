@@ -15,9 +15,9 @@ from fairlead.core.jobs.job_records import JobFilter
 from fairlead.core.jobs.model import CancelRequest, Claim, Ending, Enqueued, Held, Scope
 from fairlead.core.jobs.settle import settle_as_cancelled
 from fairlead.core.jobs.states import PENDING, State
-from fairlead.operate.audit import Operator
 from fairlead.operate.cancel_jobs import cancel_many
 from fairlead.records.store import Store
+from fairlead.runtime.operator import Operator
 from tests.contract.making import (
     LANE,
     claim,

@@ -3,7 +3,7 @@
 import json
 
 from fairlead.core.jobs.model import Lane, Priority
-from fairlead.operate.audit import Operator
+from fairlead.runtime.operator import Operator
 from fairlead.scheduler.alert import HOLD, INTERVAL, Alerter
 from fairlead.telemetry.events import AlertCleared, AlertRaised, Event, Telemetry
 from tests.contract.making import enqueue_one

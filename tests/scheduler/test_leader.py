@@ -5,7 +5,8 @@ import asyncio
 import pytest
 
 from fairlead.errors import StoreUnavailable
-from fairlead.scheduler.leader import RETRY, ROLE, Leader
+from fairlead.records.workers import SERVICES_ROLE
+from fairlead.scheduler.leader import RETRY, Leader
 from fairlead.telemetry.events import Event, LeadLost, LeadTaken, Telemetry
 from tests.contract.world import World
 
@@ -22,7 +23,7 @@ async def test_the_first_leads_and_the_second_follows(world: World, telemetry: T
     assert await first.leads()
     assert not await second.leads()
     assert told == [LeadTaken(first.identity, 1)]
-    found = await world.store.leadership.current(ROLE)
+    found = await world.store.leadership.current(SERVICES_ROLE)
     assert found == (first.identity, 1, LEASE)
 
 

@@ -6,8 +6,8 @@ from fairlead.core.fairness.ledger import Delivery
 from fairlead.core.fairness.tenancy import TENANT
 from fairlead.core.jobs.model import Lane, Priority
 from fairlead.core.protection.controls import Change
-from fairlead.operate.audit import Operator
 from fairlead.records.store import Store
+from fairlead.runtime.operator import Operator
 from fairlead.scheduler.ledger import LedgerKeeper
 from fairlead.wiring import make_store
 from tests.contract.making import new_jobs

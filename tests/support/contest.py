@@ -8,8 +8,8 @@ import fairlead
 from fairlead.core.fairness.entitlement import entitled, jain
 from fairlead.core.fairness.tenancy import Tenant
 from fairlead.handlers.options import Options
-from fairlead.operate.audit import Operator
 from fairlead.records.store import Store
+from fairlead.runtime.operator import Operator
 from tests.support.settings import set_tenant
 
 ADA = Operator("ada", "a contest")

@@ -6,7 +6,7 @@ import sys
 from fairlead import wiring
 from fairlead.errors import StoreError
 from fairlead.records.store import Store
-from fairlead.scheduler.recur import Recurrer
+from fairlead.recurring.firing import Recurrer
 from fairlead.telemetry.events import Telemetry
 
 

@@ -11,7 +11,7 @@ from fairlead.api import create_app
 from fairlead.api.serving import address_of, listen_on, serving
 from fairlead.core.web.api_keys import Grant
 from fairlead.operate.api_keys import create_key
-from fairlead.operate.audit import Operator
+from fairlead.runtime.operator import Operator
 
 
 class Served(NamedTuple):

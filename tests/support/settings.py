@@ -7,11 +7,11 @@ from fairlead.core.protection.backpressure import Overload
 from fairlead.core.protection.controls import Change
 from fairlead.core.protection.gates import PAUSE
 from fairlead.core.protection.retry_budget import RetryBudget
-from fairlead.operate.audit import Operator
-from fairlead.operate.breakers import BreakerStatus, breaker
+from fairlead.insight.breakers import BreakerStatus, breaker
 from fairlead.operate.settings import remove_setting, set_setting
 from fairlead.ports.jobs import CONTROLS_HINT
 from fairlead.records.store import Store
+from fairlead.runtime.operator import Operator
 
 
 async def _set(store: Store, kind: str, name: str, given: Mapping[str, Any], operator: Operator) -> None:

@@ -12,11 +12,11 @@ from fairlead.core.protection.breaker import BREAKER, opened
 from fairlead.core.protection.controls import ABSENT, Change
 from fairlead.core.protection.run_counts import Sums
 from fairlead.errors import ConfigError
-from fairlead.operate.audit import Operator
-from fairlead.operate.breakers import breaker, breakers
+from fairlead.insight.breakers import breaker, breakers
 from fairlead.records.store import Store
 from fairlead.runtime.breakers import Breakers
 from fairlead.runtime.controls import ControlView
+from fairlead.runtime.operator import Operator
 from fairlead.telemetry.events import BreakerClosed, BreakerOpened, BreakerRamping, Event, Telemetry
 from tests.contract.world import World, open_world
 from tests.support.settings import close_breaker, open_breaker

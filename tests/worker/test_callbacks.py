@@ -19,9 +19,9 @@ from fairlead.core.web.callbacks import TYPE, Delivered, Endpoint
 from fairlead.core.web.egress import EgressRules, networks
 from fairlead.handlers.options import Options
 from fairlead.operate import callbacks as control
-from fairlead.operate.audit import Operator
 from fairlead.operate.change_jobs import retry_job
 from fairlead.records.store import Store
+from fairlead.runtime.operator import Operator
 from fairlead.worker.callbacks import with_deliveries
 from tests.support.receiver import Receiver, receiving
 from tests.support.settings import remove_limit, set_limit

@@ -7,7 +7,7 @@ import pytest
 
 import fairlead
 from fairlead.core.jobs.model import ActiveLane, Claim, Lease, Quota
-from fairlead.operate.audit import Operator
+from fairlead.runtime.operator import Operator
 from fairlead.worker import claimer as claiming
 from fairlead.worker.claimer import Claimer
 from tests.support.settings import pause

@@ -4,7 +4,7 @@ import pytest
 
 import fairlead
 from fairlead.errors import StoreUnavailable
-from fairlead.operate.audit import Operator
+from fairlead.runtime.operator import Operator
 from fairlead.worker.claimer import Claimer
 from tests.support.settings import set_limit
 

@@ -8,8 +8,8 @@ import pytest
 from fairlead import App, State
 from fairlead.core.jobs.workers import reserved
 from fairlead.errors import WorkerNotFound
-from fairlead.operate.audit import Operator
 from fairlead.operate.workers import Direction, direct
+from fairlead.runtime.operator import Operator
 
 WHO = Operator("tests")
 

@@ -9,8 +9,8 @@ import pytest
 
 import fairlead
 from fairlead.errors import LeaseLost
-from fairlead.operate.audit import Operator
 from fairlead.runtime.boot_clock import boot_time
+from fairlead.runtime.operator import Operator
 from fairlead.wiring import make_lease_book, migrate
 from fairlead.worker.lease import KeeperThread, LeaseClock
 from tests.support.settings import set_pool

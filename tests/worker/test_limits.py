@@ -7,8 +7,8 @@ import pytest
 
 import fairlead
 from fairlead.handlers.options import Options
-from fairlead.operate.audit import Operator
-from fairlead.operate.limits import limits
+from fairlead.insight.protection import limits
+from fairlead.runtime.operator import Operator
 from tests.support.settings import remove_limit, set_limit
 
 ADA = Operator("ada", "a slow partner")

@@ -7,8 +7,8 @@ import pytest
 
 import fairlead
 from fairlead.handlers.options import Options
-from fairlead.operate.audit import Operator
 from fairlead.operate.change_jobs import change_job
+from fairlead.runtime.operator import Operator
 from tests.support.settings import set_limit
 
 

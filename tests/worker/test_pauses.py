@@ -3,8 +3,8 @@
 import pytest
 
 import fairlead
-from fairlead.operate.audit import Operator
-from fairlead.operate.pauses import paused
+from fairlead.insight.protection import paused
+from fairlead.runtime.operator import Operator
 from tests.support.settings import pause, resume
 
 ADA = Operator("ada", "a flood")

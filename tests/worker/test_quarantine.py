@@ -9,10 +9,9 @@ import fairlead
 from fairlead.core.jobs.job_records import JobFilter
 from fairlead.core.jobs.states import State
 from fairlead.errors import ConfigError, UnknownType
-from fairlead.operate.audit import Operator
+from fairlead.insight.protection import BudgetStatus, budgets, quarantined
 from fairlead.operate.dead_letters import replay_many
-from fairlead.operate.quarantine import quarantined
-from fairlead.operate.retry_budgets import BudgetStatus, budgets
+from fairlead.runtime.operator import Operator
 from fairlead.telemetry.events import Event, RetriesDelayed, RetriesRefused, TypeQuarantined
 from tests.contract.world import World, open_world
 from tests.support.settings import put, release, reset_budget, set_budget

@@ -6,7 +6,7 @@ import pytest
 
 import fairlead
 from fairlead.core.fairness.tenancy import Tenant
-from fairlead.operate.audit import Operator
+from fairlead.runtime.operator import Operator
 from fairlead.scheduler.ledger import LedgerKeeper
 from tests.support.contest import Contest
 from tests.support.processes import until

@@ -10,7 +10,7 @@ from fairlead.core.jobs.pools import POOL
 from fairlead.core.jobs.states import State
 from fairlead.core.protection.controls import Control, Controls
 from fairlead.handlers.spec import HandlerSpec, declare
-from fairlead.operate.audit import Operator
+from fairlead.runtime.operator import Operator
 from fairlead.testing import ManualClock, drain
 from fairlead.worker.slots import Terms
 from tests.support.settings import set_pool

@@ -9,10 +9,10 @@ from collections.abc import Callable
 from math import ceil
 
 from fairlead.api.problems import Problem, problem_of
+from fairlead.api.request_rates import Meter, Reading
 from fairlead.core.protection.token_bucket import RateLimit
 from fairlead.core.web.api_keys import ApiKey
 from fairlead.errors import FairleadError
-from fairlead.operate.request_rates import Meter, Reading
 
 BURST_SECONDS = 2.0
 REFUSED_RATE = 2_000.0  # refused jobs a second that are worth reading

@@ -11,8 +11,8 @@ from fairlead.core.jobs.job_records import JobRecord
 from fairlead.core.web.api_keys import ApiKey, Grant
 from fairlead.documents.base import Body
 from fairlead.errors import JobNotFound, UnknownPool
-from fairlead.operate.audit import LONGEST_ACTOR, Operator
 from fairlead.records.store import Store
+from fairlead.runtime.operator import LONGEST_ACTOR, Operator
 
 
 class Caller(NamedTuple):

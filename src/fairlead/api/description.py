@@ -5,10 +5,9 @@ from typing import Any
 from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 
-from fairlead.api.answers import WORDS
 from fairlead.api.endpoint import Endpoint
 from fairlead.api.problems import MEDIA_TYPE
-from fairlead.api.tags import DESCRIBED
+from fairlead.api.responses import WORDS
 
 PROBLEM = {"$ref": "#/components/schemas/ProblemDocument"}
 IDEMPOTENCY_KEY = {
@@ -71,3 +70,12 @@ def _without_null(schema: dict[str, Any]) -> None:
 
 def _header(words: str) -> dict[str, Any]:
     return {"description": words, "schema": {"type": "string"}}
+
+
+APPLICATIONS = "applications"
+OPERATORS = "operators"
+
+DESCRIBED = [
+    {"name": APPLICATIONS, "description": "Submit jobs, follow them, read their results."},
+    {"name": OPERATORS, "description": "Look after queues, workers, dead letters, schedules, settings and keys."},
+]

@@ -2,11 +2,11 @@
 
 from fastapi import APIRouter, Request, Response
 
-from fairlead.api.answers import answer
 from fairlead.api.caller import Reader
+from fairlead.api.responses import answer
 from fairlead.api.service import Service
 from fairlead.errors import FairleadError
-from fairlead.operate.cache import Cached
+from fairlead.runtime.cache import Cached
 
 FRESH = 0.5
 

@@ -6,16 +6,16 @@ import time
 from collections.abc import Callable
 
 from fairlead.api.allowance import Allowance
+from fairlead.api.following import Follower
+from fairlead.api.key_cache import KeyCache
 from fairlead.app import App
 from fairlead.client.client import Client
 from fairlead.config import Settings
 from fairlead.dashboard.sessions import Sessions
 from fairlead.errors import StoreError
-from fairlead.operate.follow_jobs import Follower
-from fairlead.operate.job_explanation import StartEstimate
-from fairlead.operate.key_cache import KeyCache
-from fairlead.operate.system_status import StatusFeed
-from fairlead.operate.type_cache import TypeCache
+from fairlead.insight.job_explanation import StartEstimate
+from fairlead.insight.system_status import StatusFeed
+from fairlead.insight.type_cache import TypeCache
 from fairlead.records.store import Store
 
 CHORES_EVERY = 30.0

@@ -11,8 +11,8 @@ from fairlead.bench.app import BenchApp, calls
 from fairlead.bench.report import Report, describe
 from fairlead.bench.scratch import Scratch
 from fairlead.bench.workers import POOL, running_workers, until_counted, until_settled
-from fairlead.operate.audit import Operator, whoami
 from fairlead.operate.settings import remove_setting, set_setting
+from fairlead.runtime.operator import Operator, whoami
 
 BATCH = 1000
 PRIORITIES = ("high", "default", "low")

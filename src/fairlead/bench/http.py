@@ -17,7 +17,7 @@ from fairlead.bench.workers import APP, command, stop
 from fairlead.core.web.api_keys import MOST_RATE, Grant
 from fairlead.errors import StoreUnavailable
 from fairlead.operate.api_keys import create_key
-from fairlead.operate.audit import Operator
+from fairlead.runtime.operator import Operator
 
 START_SECONDS = 30.0
 ADDRESS = re.compile(rb"serves (http://\S+)/v1")

@@ -35,10 +35,10 @@ from fairlead.core.jobs.dead_letters import TOLERANCE, Stage
 from fairlead.core.jobs.job_records import JobFilter
 from fairlead.errors import JobError, ReplayStopped
 from fairlead.operate import dead_letters
-from fairlead.operate.audit import Operator
 from fairlead.operate.dead_letters import Outcome
 from fairlead.operate.staged_replay import Pace, replay_in_stages
 from fairlead.operate.staged_replay import Report as StagedReport
+from fairlead.runtime.operator import Operator
 
 Payload = Annotated[
     str | None, typer.Option(metavar="JSON", help="Its new arguments as a JSON object; - reads standard input.")

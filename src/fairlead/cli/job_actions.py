@@ -48,10 +48,10 @@ from fairlead.core.jobs.model import Priority
 from fairlead.core.jobs.states import State
 from fairlead.errors import JobError
 from fairlead.operate import cancel_jobs, change_jobs, dead_letters
-from fairlead.operate.audit import Operator
 from fairlead.operate.cancel_jobs import CancelCounts, Report
 from fairlead.operate.dead_letters import Outcome
 from fairlead.records.store import Store
+from fairlead.runtime.operator import Operator
 
 MOST = 1_000_000
 

@@ -11,8 +11,8 @@ from fairlead.core.insight.timeline import Moment
 from fairlead.core.jobs.job_records import JobRecord, Page
 from fairlead.core.jobs.progress import Progress
 from fairlead.core.jobs.states import State
+from fairlead.insight.job_types import JobTerms
 from fairlead.operate.dead_letters import DeadLetter
-from fairlead.operate.job_terms import JobTerms
 
 BAR = 24
 

@@ -33,10 +33,10 @@ from fairlead.core.insight.explain import Explanation
 from fairlead.core.jobs.dead_letters import DeadGroup
 from fairlead.core.jobs.job_records import JobFilter, JobRecord
 from fairlead.core.jobs.states import State
+from fairlead.insight.job_explanation import explain_job
+from fairlead.insight.job_types import JobTerms, job_terms
 from fairlead.operate import dead_letters
 from fairlead.operate.dead_letters import DeadLetter
-from fairlead.operate.job_explanation import explain_job
-from fairlead.operate.job_terms import JobTerms, job_terms
 from fairlead.records.store import Store
 
 app = group("Look at jobs, dead letters among them; change, cancel, replay and purge them.")

@@ -15,7 +15,7 @@ from fairlead.core.jobs.model import Priority
 from fairlead.core.jobs.retry import Retry
 from fairlead.core.jobs.states import State
 from fairlead.errors import ConfigError, JobNotFound, PayloadError
-from fairlead.operate.audit import Operator, whoami
+from fairlead.runtime.operator import Operator, whoami
 
 
 def group(about: str) -> typer.Typer:

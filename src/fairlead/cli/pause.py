@@ -7,10 +7,10 @@ import typer
 from fairlead.cli.loading import on_store
 from fairlead.cli.options import Actor, Database, Json, operator
 from fairlead.cli.output import plain, show, show_document
-from fairlead.operate import schedules
-from fairlead.operate.audit import Operator
 from fairlead.operate.settings import remove_setting, set_setting
 from fairlead.records.store import Store
+from fairlead.recurring import changes as schedules
+from fairlead.runtime.operator import Operator
 
 SCHEDULE = "schedule"
 

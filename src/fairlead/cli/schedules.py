@@ -7,6 +7,7 @@ from zoneinfo import ZoneInfo
 import typer
 from rich.text import Text
 
+from fairlead.app_schedules import Schedules
 from fairlead.cli.loading import load_app, on_client, settings_for
 from fairlead.cli.options import (
     Actor,
@@ -23,7 +24,6 @@ from fairlead.cli.options import (
 )
 from fairlead.cli.output import block, cell, listing, moment, plain, show, show_document, state_cell
 from fairlead.client.client import Client
-from fairlead.client.schedules import Schedules
 from fairlead.config import Settings
 from fairlead.core.durations import humanize
 from fairlead.core.schedule.schedules import CatchUp, FireOutcome, Overlap, PastFire, ScheduleRecord, ScheduleState

@@ -21,7 +21,7 @@ from fairlead.core.web.api_keys import Grant
 from fairlead.core.web.proxies import proxy_networks
 from fairlead.errors import ConfigError, StoreError
 from fairlead.operate.api_keys import create_key, revoke_key
-from fairlead.operate.audit import Operator, whoami
+from fairlead.runtime.operator import Operator, whoami
 from fairlead.telemetry.log import configure_logging
 
 DEFAULT_PORT = 8377

@@ -10,7 +10,7 @@ from fairlead.cli.loading import on_store
 from fairlead.cli.options import Actor, Database, Json, group, operator
 from fairlead.cli.output import cell, listing, moment, plain, show, show_document
 from fairlead.core.durations import humanize
-from fairlead.operate.limits import limit_holders
+from fairlead.insight.protection import limit_holders
 from fairlead.operate.setting_kinds import KINDS, Kind
 from fairlead.operate.settings import (
     Setting,

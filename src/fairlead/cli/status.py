@@ -15,8 +15,8 @@ from fairlead.core.insight.diagnosis import Alert
 from fairlead.core.insight.diagnosis import Level as AlertLevel
 from fairlead.core.insight.wait_times import Spread
 from fairlead.errors import ConfigError
-from fairlead.operate.doctor import Finding, Level, examine
-from fairlead.operate.system_status import SystemStatus, system_status
+from fairlead.insight.doctor import Finding, Level, examine
+from fairlead.insight.system_status import SystemStatus, system_status
 from fairlead.wiring import make_store, shown
 
 COLOURS = {Level.OK: "green", Level.WARNING: "yellow", Level.PROBLEM: "bold red"}

@@ -10,8 +10,8 @@ from fairlead.cli.loading import on_store
 from fairlead.cli.options import Database, Json, duration, group
 from fairlead.cli.output import listing, plain, show, show_document
 from fairlead.core.fairness.ledger import LedgerRow
-from fairlead.operate import tenants
-from fairlead.operate.tenants import TenantBounds, TenantState
+from fairlead.insight import tenants
+from fairlead.insight.tenants import TenantBounds, TenantState
 from fairlead.records.store import Store
 
 app = group("Look at tenants and their shares; `fairlead settings set tenant` sets them up.")

@@ -16,7 +16,7 @@ from fairlead.core.insight.wait_times import Spread
 from fairlead.core.jobs.pools import Pools, terms_in
 from fairlead.core.protection.controls import Controls
 from fairlead.handlers.registered import registered_type
-from fairlead.operate.job_types import TypeEvent, TypeLook, TypeView, type_looks, type_view
+from fairlead.insight.job_types import TypeEvent, TypeLook, TypeView, type_looks, type_view
 from fairlead.records.store import Store
 
 app = group("Look at job types, how long they run and when they are tried again.")

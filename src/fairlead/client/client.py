@@ -24,7 +24,7 @@ from fairlead.errors import JobNotDone, JobNotFound, TenantQueueFull
 from fairlead.handlers.options import Options, Template, new_jobs, template
 from fairlead.handlers.registered import KnownTypes
 from fairlead.handlers.spec import HandlerSpec
-from fairlead.operate.job_explanation import explain_job
+from fairlead.insight.job_explanation import explain_job
 from fairlead.ports.jobs import DepthBound
 from fairlead.records.store import Store
 from fairlead.runtime.hints import HintSender

@@ -16,8 +16,8 @@ from fairlead.core.web.api_keys import (
     parse_grants,
 )
 from fairlead.errors import ConfigError, KeyNotFound
-from fairlead.operate.audit import Operator
 from fairlead.records.store import Store
+from fairlead.runtime.operator import Operator
 
 PAGE = 500
 LONGEST_LIFE = 100 * 366 * 86400.0

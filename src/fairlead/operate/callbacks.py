@@ -21,6 +21,7 @@ from fairlead.core.web.callbacks import (
     Delivered,
     Endpoint,
     Secret,
+    audit_target,
     check_endpoint_name,
     delivery_job,
     event_body,
@@ -30,13 +31,12 @@ from fairlead.core.web.callbacks import (
 from fairlead.core.web.egress import EgressRules, target_of
 from fairlead.core.web.signatures import SECRET_BYTES, secret_of
 from fairlead.errors import CallbackNotFound, CallbackRefused
-from fairlead.operate.audit import Operator
-from fairlead.operate.backpressure import require_room
-from fairlead.operate.controls import Expected, require_expected
+from fairlead.insight.protection import require_room
 from fairlead.records.store import Store
+from fairlead.runtime.control_changes import Expected, require_expected
+from fairlead.runtime.operator import Operator
 
 ROUNDS = 5
-DELIVERER = "callback delivery"
 
 
 class MadeSecret(NamedTuple):
@@ -77,7 +77,7 @@ async def add_endpoint(
     )
     if len(await store.callbacks.page(MOST_ENDPOINTS, owner=owner)) >= MOST_ENDPOINTS:
         raise CallbackRefused(f"{_whose(tenant)} {MOST_ENDPOINTS} callback endpoints, and may have no more; remove one")
-    if not await store.callbacks.add(endpoint, operator.note("add callback", _target(endpoint), url=url)):
+    if not await store.callbacks.add(endpoint, operator.note("add callback", audit_target(endpoint), url=url)):
         raise CallbackRefused(f"there is a callback endpoint {name} already; change it, or choose another name")
     return MadeSecret(await read_endpoint(store, tenant, name), secret)
 
@@ -126,7 +126,7 @@ async def change_endpoint(
         require_expected(seen.version, expected, f"the callback endpoint {name}")
         changed = replace(seen, **changes, version=seen.version + 1)
         changed = replace(changed, why_disabled=None if changed.enabled else seen.why_disabled)
-        note = operator.note("change callback", _target(seen), **changes)
+        note = operator.note("change callback", audit_target(seen), **changes)
         if await store.callbacks.change(changed, seen, note):
             return changed
     raise _overtaken(name)
@@ -140,7 +140,7 @@ async def rotate_secret(
     for _ in range(ROUNDS):
         seen = await read_endpoint(store, tenant, name)
         changed = rotated(seen, secret, overlap, await store.now())
-        note = operator.note("rotate callback secret", _target(seen), overlap=overlap)
+        note = operator.note("rotate callback secret", audit_target(seen), overlap=overlap)
         if await store.callbacks.change(changed, seen, note):
             return MadeSecret(changed, secret)
     raise _overtaken(name)
@@ -149,14 +149,7 @@ async def rotate_secret(
 async def remove_endpoint(store: Store, operator: Operator, tenant: str | None, name: str) -> None:
     """Remove an endpoint and its log; what is on its way to it is dropped."""
     endpoint = await read_endpoint(store, tenant, name)
-    await store.callbacks.remove(endpoint.owner, name, operator.note("remove callback", _target(endpoint)))
-
-
-async def disable_gone(store: Store, endpoint: Endpoint) -> None:
-    """Disable an endpoint that answered that it is gone, unless somebody has changed it since."""
-    changed = replace(endpoint, enabled=False, why_disabled="it answered 410 Gone", version=endpoint.version + 1)
-    note = Operator(DELIVERER, changed.why_disabled).note("disable callback", _target(endpoint))
-    await store.callbacks.change(changed, endpoint, note)
+    await store.callbacks.remove(endpoint.owner, name, operator.note("remove callback", audit_target(endpoint)))
 
 
 async def deliveries(
@@ -199,7 +192,7 @@ async def _send(store: Store, operator: Operator, action: str, endpoint: Endpoin
     message = str(from_json(job.payload)["message"])
     await require_room(store, job.lane.tenant)
     await store.jobs.enqueue([job], wake={job.lane.pool})
-    await store.audit.append(operator.note(action, _target(endpoint), message=message), [job.id])
+    await store.audit.append(operator.note(action, audit_target(endpoint), message=message), [job.id])
     return Sent(job.id, message)
 
 
@@ -209,10 +202,6 @@ def _new_secret() -> str:
 
 def _new_id() -> str:
     return make_ids(1, time.time())[0]
-
-
-def _target(endpoint: Endpoint) -> str:
-    return f"callback {endpoint.owner or '*'}/{endpoint.name}"
 
 
 def _whose(tenant: str | None) -> str:

@@ -20,10 +20,10 @@ from fairlead.core.jobs.model import CancelRequest, Ending, Held, Outcome
 from fairlead.core.jobs.settle import settle
 from fairlead.core.jobs.states import LIVE, PENDING, State
 from fairlead.errors import ConfigError, JobError, JobNotFound, StoreError, StoreUnavailable
-from fairlead.operate.audit import Operator
 from fairlead.operate.dead_letters import filter_document
 from fairlead.ports.jobs import WORKER_HINT
 from fairlead.records.store import Store
+from fairlead.runtime.operator import Operator
 
 BATCH = 500
 ROUNDS = 20

@@ -17,11 +17,11 @@ from fairlead.core.protection.limits import joined
 from fairlead.errors import ConfigError, IllegalMove, JobNotFound
 from fairlead.handlers.options import own_limits_of, seconds_at
 from fairlead.handlers.registered import check_schema, dump_payload, registered_marks, registered_type
-from fairlead.operate.audit import Operator
 from fairlead.operate.cancel_jobs import TARGET
 from fairlead.operate.dead_letters import filter_document, replay_one
 from fairlead.ports.jobs import SCHEDULED_HINT
 from fairlead.records.store import Store
+from fairlead.runtime.operator import Operator
 
 
 async def change_job(

@@ -19,8 +19,8 @@ from fairlead.core.protection.limits import joined
 from fairlead.errors import IllegalMove, JobError, JobNotFound, UnsafePayload
 from fairlead.handlers.options import own_limits_of
 from fairlead.handlers.registered import check_schema, registered_marks, registered_type
-from fairlead.operate.audit import Operator
 from fairlead.records.store import Store
+from fairlead.runtime.operator import Operator
 
 BATCH = 500
 MOST_GROUPS = 10_000

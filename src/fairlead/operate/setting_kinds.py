@@ -32,12 +32,12 @@ from fairlead.core.protection.run_counts import QUARANTINE as QUARANTINE_RUNS
 from fairlead.core.protection.run_counts import TYPE, subject
 from fairlead.core.protection.token_bucket import parse_rate, rate_limit
 from fairlead.errors import ConfigError, NotSet, UnknownType
+from fairlead.insight.breakers import breaker, full_name
 from fairlead.operate import setting_views as views
-from fairlead.operate.audit import Operator
-from fairlead.operate.breakers import breaker, full_name
 from fairlead.operate.setting_fields import Field, Given, checked, meant, number, one_of, whole, yes
 from fairlead.operate.setting_views import Views
 from fairlead.records.store import Store
+from fairlead.runtime.operator import Operator
 
 NONE = ("none", "null", "")
 

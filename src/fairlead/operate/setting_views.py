@@ -10,16 +10,13 @@ from fairlead.core.protection.backpressure import DEPTH, OVERLOAD, POLICY, SUBMI
 from fairlead.core.protection.controls import Controls
 from fairlead.core.protection.gates import PAUSE
 from fairlead.errors import NotSet
-from fairlead.operate.backpressure import refusals
-from fairlead.operate.breakers import breaker
-from fairlead.operate.breakers import breakers as breaker_records
-from fairlead.operate.limits import limits as limit_records
-from fairlead.operate.limits import show_limit
-from fairlead.operate.quarantine import quarantined
-from fairlead.operate.retry_budgets import budgets as budget_records
-from fairlead.operate.retry_budgets import show_budget
+from fairlead.insight.breakers import breaker
+from fairlead.insight.breakers import breakers as breaker_records
+from fairlead.insight.protection import budgets as budget_records
+from fairlead.insight.protection import limits as limit_records
+from fairlead.insight.protection import quarantined, refusals, show_budget, show_limit
+from fairlead.insight.tenants import tenant_states
 from fairlead.operate.setting_fields import Given
-from fairlead.operate.tenants import tenant_states
 from fairlead.records.store import Store
 
 

@@ -12,12 +12,12 @@ from typing import Any, NamedTuple
 from fairlead.core.durations import instant
 from fairlead.core.protection.controls import Control, Controls, Value
 from fairlead.errors import ConfigError, NotSet
-from fairlead.operate.audit import Operator
-from fairlead.operate.controls import Expected, Seen, change_control, read_controls, removal
 from fairlead.operate.setting_fields import Given
 from fairlead.operate.setting_kinds import KINDS, Kind, Wish
 from fairlead.operate.setting_views import View
 from fairlead.records.store import Store
+from fairlead.runtime.control_changes import Expected, Seen, change_control, read_controls, removal
+from fairlead.runtime.operator import Operator
 
 __all__ = ["KINDS", "Kind", "Setting", "kind_of", "list_settings", "read_setting", "remove_setting", "set_setting"]
 

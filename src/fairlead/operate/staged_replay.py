@@ -10,9 +10,9 @@ from fairlead.core.jobs.dead_letters import TOLERANCE, Stage, stage_size, why_st
 from fairlead.core.jobs.job_records import JobFilter, JobRecord
 from fairlead.core.jobs.states import State
 from fairlead.errors import JobError
-from fairlead.operate.audit import Operator
 from fairlead.operate.dead_letters import TARGET, filter_document, list_dead, revive_all
 from fairlead.records.store import Store
+from fairlead.runtime.operator import Operator
 
 PATIENCE = 300.0
 LOOK_EVERY = 0.5

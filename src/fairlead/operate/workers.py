@@ -4,9 +4,9 @@ from enum import StrEnum
 
 from fairlead.core.jobs.ids import is_id
 from fairlead.errors import WorkerNotFound
-from fairlead.operate.audit import Operator
 from fairlead.ports.jobs import WORKER_HINT
 from fairlead.records.store import Store
+from fairlead.runtime.operator import Operator
 
 
 class Direction(StrEnum):

@@ -52,7 +52,7 @@ def claims_of(found: Iterable[Row], lane_of: Callable[[int], Lane], lease: Lease
 
 
 def held_of(row: Row, lane: Lane) -> Held:
-    """From (id, lane, attempt, crashes, age, state, fence, owner, lease, what cancel_of takes, and options)."""
+    """From (id, lane, attempt, crashes, age, state, fence, owner, lease, the columns of cancel_of, options)."""
     return Held(row[0], lane, row[2], row[3], row[4], hold_of(row), cancel_of(row[9:12]), row[12])
 
 

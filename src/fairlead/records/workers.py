@@ -12,6 +12,8 @@ from fairlead.ports.database import Database, Run, Script
 from fairlead.records import rows
 from fairlead.records.audit import append_script
 
+SERVICES_ROLE = "scheduler"  # whose leader runs the services
+
 
 class Leader(NamedTuple):
     """The leader of a role. Each change raises `term`; there is no leader if `lease_left` is not positive."""

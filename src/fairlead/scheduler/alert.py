@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 
 from fairlead.core.insight.alerts import AlertState
-from fairlead.operate.system_status import system_status
+from fairlead.insight.system_status import system_status
 from fairlead.records.store import Store
 from fairlead.telemetry.events import AlertCleared, AlertRaised, Telemetry
 

@@ -9,16 +9,16 @@ from fairlead.errors import FairleadError
 from fairlead.handlers.spec import Registry
 from fairlead.ports.jobs import EVERYONE, LEAD_HINT, RECURRING_HINT, SCHEDULED_HINT
 from fairlead.records.store import Store
+from fairlead.recurring.declaring import Declarer
+from fairlead.recurring.firing import Recurrer
 from fairlead.scheduler.alert import Alerter
 from fairlead.scheduler.classify import Classifier
-from fairlead.scheduler.declare import Declarer
 from fairlead.scheduler.expire import Expirer
 from fairlead.scheduler.leader import Leader
 from fairlead.scheduler.ledger import LedgerKeeper
 from fairlead.scheduler.promote import Promoter
 from fairlead.scheduler.prune import Pruner
 from fairlead.scheduler.recover import Recoverer
-from fairlead.scheduler.recur import Recurrer
 from fairlead.scheduler.runner import ServiceHost
 from fairlead.scheduler.sample import Sampler
 from fairlead.scheduler.watch import Watcher

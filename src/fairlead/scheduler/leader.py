@@ -16,10 +16,10 @@ from collections.abc import Callable
 from fairlead.errors import StoreError
 from fairlead.ports.jobs import LEAD_HINT
 from fairlead.records.store import Store
+from fairlead.records.workers import SERVICES_ROLE
 from fairlead.runtime.boot_clock import boot_time
 from fairlead.telemetry.events import LeadLost, LeadTaken, Telemetry
 
-ROLE = "scheduler"
 RETRY = 1.0  # seconds until the next try after a lost race for the lead or an error of the store
 SHORTEST_PAUSE = 0.02
 TRUSTED = 0.8  # the trusted share of the granted time
@@ -66,7 +66,7 @@ class Leader:
         if not led:
             return
         with contextlib.suppress(StoreError):
-            await self._store.leadership.resign(ROLE, self.identity)
+            await self._store.leadership.resign(SERVICES_ROLE, self.identity)
             await self._store.jobs.wake([LEAD_HINT])
 
     async def _ask(self, now: float) -> None:
@@ -77,7 +77,7 @@ class Leader:
             if left > 0:
                 self._ask_at = now + left
                 return
-        term = await self._store.leadership.lead(ROLE, self.identity, self._lease)
+        term = await self._store.leadership.lead(SERVICES_ROLE, self.identity, self._lease)
         if not term:
             return self._lose()
         self._ask_at, self._trusted_until = now + self._lease / 2, now + self._lease * TRUSTED
@@ -86,7 +86,7 @@ class Leader:
             self._telemetry.emit(LeadTaken(self.identity, term))
 
     async def _left_of_another(self) -> float:
-        found = await self._store.leadership.current(ROLE)
+        found = await self._store.leadership.current(SERVICES_ROLE)
         return 0.0 if found is None or found.identity == self.identity else found.lease_left
 
     def _lose(self) -> None:

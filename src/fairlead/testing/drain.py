@@ -13,13 +13,13 @@ from collections.abc import AsyncIterator
 
 from fairlead.app import App
 from fairlead.core.jobs.model import Claim, Settlement
-from fairlead.operate.audit import Operator, whoami
-from fairlead.operate.schedules import declare
 from fairlead.records.store import Store
+from fairlead.recurring.changes import declare
+from fairlead.recurring.firing import Recurrer
 from fairlead.runtime.breakers import Breakers
 from fairlead.runtime.controls import ControlView
+from fairlead.runtime.operator import Operator, whoami
 from fairlead.scheduler.expire import Expirer
-from fairlead.scheduler.recur import Recurrer
 from fairlead.worker.claimer import Claimer
 from fairlead.worker.health import Health
 from fairlead.worker.runner import Runner

@@ -6,6 +6,7 @@ says before it is signed.
 
 import contextlib
 import time
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from fairlead.config import Settings
@@ -13,13 +14,13 @@ from fairlead.core.jobs.failure import FailureClass
 from fairlead.core.jobs.retry import Retry
 from fairlead.core.protection.breaker import Breaker
 from fairlead.core.protection.quarantine import Quarantine
-from fairlead.core.web.callbacks import POOL, TYPE, VERSION, Delivered, Endpoint, Reply, reply_of_status
+from fairlead.core.web.callbacks import POOL, TYPE, VERSION, Delivered, Endpoint, Reply, audit_target, reply_of_status
 from fairlead.core.web.signatures import signed_headers
 from fairlead.errors import CallbackFailed, DeadLetter, Discard, EgressRefused, StoreError
 from fairlead.handlers.context import Context
 from fairlead.handlers.spec import HandlerSpec, Registry, declare
-from fairlead.operate.callbacks import disable_gone
 from fairlead.records.store import Store
+from fairlead.runtime.operator import Operator
 
 if TYPE_CHECKING:
     from fairlead.worker.egress import Answer, Sender
@@ -55,6 +56,9 @@ def delivery_spec(deliverer: "Deliverer", settings: Settings) -> HandlerSpec:
         breaker=Breaker.off(),
         quarantine=Quarantine.off(),
     )
+
+
+DELIVERER = "callback delivery"  # as the audit names who disabled an endpoint
 
 
 class Deliverer:
@@ -111,7 +115,7 @@ class Deliverer:
         refusal = _refusal(answer)
         match reply_of_status(answer.status):
             case Reply.GONE:
-                await disable_gone(self._store, endpoint)
+                await _disable_gone(self._store, endpoint)
                 raise DeadLetter(f"{refusal}; the callback endpoint {endpoint.name} is disabled now")
             case Reply.NEVER:
                 raise DeadLetter(f"{refusal}; the same callback would get the same answer")
@@ -121,3 +125,10 @@ class Deliverer:
 
 def _refusal(answer: "Answer") -> str | None:
     return None if reply_of_status(answer.status) is Reply.TAKEN else f"the receiver answered {answer.status}"
+
+
+async def _disable_gone(store: Store, endpoint: Endpoint) -> None:
+    """Disable an endpoint that answered that it is gone, unless somebody has changed it since."""
+    changed = replace(endpoint, enabled=False, why_disabled="it answered 410 Gone", version=endpoint.version + 1)
+    note = Operator(DELIVERER, changed.why_disabled).note("disable callback", audit_target(endpoint))
+    await store.callbacks.change(changed, endpoint, note)

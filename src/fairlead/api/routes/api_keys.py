@@ -4,11 +4,11 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query, Request, Response
 
-from fairlead.api.answers import answers
 from fairlead.api.caller import Admin, Anyone
+from fairlead.api.description import APPLICATIONS, OPERATORS
 from fairlead.api.endpoint import Endpoint, SecretEndpoint
 from fairlead.api.parameters import KeyId, Limit
-from fairlead.api.tags import APPLICATIONS, OPERATORS
+from fairlead.api.responses import answers
 from fairlead.documents.api_keys import CreatedKeyDocument, KeyCreation, KeyDocument, KeyPage, MeDocument
 from fairlead.documents.base import Action
 from fairlead.operate.api_keys import create_key, list_keys, read_key, revoke_key

@@ -4,11 +4,11 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query
 
-from fairlead.api.answers import answers
 from fairlead.api.caller import Admin
+from fairlead.api.description import OPERATORS
 from fairlead.api.endpoint import Endpoint
 from fairlead.api.parameters import Limit, NumberCursor
-from fairlead.api.tags import OPERATORS
+from fairlead.api.responses import answers
 from fairlead.documents.audit import AuditDocument, AuditPage, Verification
 from fairlead.documents.base import Id
 from fairlead.operate.audit import verify_chain

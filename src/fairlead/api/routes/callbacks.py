@@ -4,12 +4,11 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query, Request, Response
 
-from fairlead.api.answers import answers
 from fairlead.api.caller import Actor, Reader
-from fairlead.api.conditions import ExpectedVersions, tag
+from fairlead.api.description import OPERATORS
 from fairlead.api.endpoint import Endpoint, SecretEndpoint
-from fairlead.api.parameters import DeliveryId, EndpointPath, Limit, NumberCursor, OfTenant
-from fairlead.api.tags import OPERATORS
+from fairlead.api.parameters import DeliveryId, EndpointPath, ExpectedVersions, Limit, NumberCursor, OfTenant, tag
+from fairlead.api.responses import answers
 from fairlead.core.web.callbacks import Endpoint as CallbackEndpoint
 from fairlead.documents.base import Action, Name
 from fairlead.documents.callbacks import (

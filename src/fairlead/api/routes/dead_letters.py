@@ -8,13 +8,13 @@ from typing import Any
 from fastapi import APIRouter, Request
 from starlette.responses import StreamingResponse
 
-from fairlead.api.answers import answers
 from fairlead.api.caller import Actor, Caller, Reader
+from fairlead.api.description import OPERATORS
 from fairlead.api.endpoint import Endpoint, StreamEndpoint
 from fairlead.api.parameters import KeyFilter, Limit, Moment, NameFilter, seconds_of
 from fairlead.api.problems import problem_of
+from fairlead.api.responses import answers
 from fairlead.api.streams import DESCRIBED, event, stream
-from fairlead.api.tags import OPERATORS
 from fairlead.core.jobs.ids import is_id
 from fairlead.core.jobs.job_records import JobFilter
 from fairlead.documents.dead_letters import (
@@ -31,9 +31,9 @@ from fairlead.documents.dead_letters import (
 )
 from fairlead.errors import FairleadError, JobNotFound
 from fairlead.operate import dead_letters as use_cases
-from fairlead.operate.audit import Operator
 from fairlead.operate.staged_replay import Pace, replay_in_stages
 from fairlead.records.store import Store
+from fairlead.runtime.operator import Operator
 
 router = APIRouter(prefix="/v1/dead-letters", tags=[OPERATORS], route_class=Endpoint)
 streams = APIRouter(prefix="/v1/dead-letters", tags=[OPERATORS], route_class=StreamEndpoint)

@@ -7,13 +7,13 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query, Request, Response
 from starlette.responses import StreamingResponse
 
-from fairlead.api.answers import answer, answers
 from fairlead.api.caller import Caller, Reader
+from fairlead.api.description import APPLICATIONS
 from fairlead.api.endpoint import Endpoint
 from fairlead.api.parameters import JobId
 from fairlead.api.privacy import job_for
+from fairlead.api.responses import answer, answers
 from fairlead.api.streams import DESCRIBED, event, stream
-from fairlead.api.tags import APPLICATIONS
 from fairlead.core.jobs.job_records import JobRecord
 from fairlead.core.jobs.states import FINAL
 from fairlead.documents.jobs import JobDocument

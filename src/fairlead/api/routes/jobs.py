@@ -6,14 +6,13 @@ from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Header, Query, Request, Response
 
-from fairlead.api.answers import answer, answers
 from fairlead.api.caller import Actor, Caller, Reader, Submitter
+from fairlead.api.description import APPLICATIONS, OPERATORS
 from fairlead.api.endpoint import DirectEndpoint, Endpoint
-from fairlead.api.pages import job_page
 from fairlead.api.parameters import Cursor, JobId, KeyFilter, Limit, Moment, NameFilter, PriorityFilter, seconds_of
 from fairlead.api.privacy import explanation_for, job_for
 from fairlead.api.problems import Problem, problem_of
-from fairlead.api.tags import APPLICATIONS, OPERATORS
+from fairlead.api.responses import answer, answers, job_page
 from fairlead.core.jobs.job_records import JobFilter, JobRecord
 from fairlead.core.jobs.model import Enqueued, NewJob, Priority
 from fairlead.core.jobs.states import PENDING, State
@@ -39,10 +38,10 @@ from fairlead.documents.jobs import (
 from fairlead.errors import FairleadError, Refused
 from fairlead.handlers.options import Options
 from fairlead.handlers.registered import prepare
+from fairlead.insight.job_explanation import explain_job
 from fairlead.operate import dead_letters
 from fairlead.operate.cancel_jobs import cancel_many, cancel_one, count
 from fairlead.operate.change_jobs import change_job, hasten_many, run_job_now, set_priorities
-from fairlead.operate.job_explanation import explain_job
 
 submissions = APIRouter(prefix="/v1/jobs", tags=[APPLICATIONS], route_class=DirectEndpoint)
 router = APIRouter(prefix="/v1/jobs", route_class=Endpoint)

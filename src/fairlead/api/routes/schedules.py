@@ -5,12 +5,11 @@ from typing import Annotated, cast
 
 from fastapi import APIRouter, Query, Request, Response
 
-from fairlead.api.answers import answers
 from fairlead.api.caller import Actor, Caller, Reader
-from fairlead.api.conditions import ExpectedVersions, tag
+from fairlead.api.description import OPERATORS
 from fairlead.api.endpoint import Endpoint
-from fairlead.api.parameters import Limit, NameCursor, NamePath, OfTenant
-from fairlead.api.tags import OPERATORS
+from fairlead.api.parameters import ExpectedVersions, Limit, NameCursor, NamePath, OfTenant, tag
+from fairlead.api.responses import answers
 from fairlead.core.schedule.fires import fires_of
 from fairlead.core.schedule.timing import timetable
 from fairlead.documents.base import Action
@@ -26,7 +25,7 @@ from fairlead.documents.schedules import (
     Zone,
 )
 from fairlead.handlers.recurring import Terms
-from fairlead.operate import schedules as use_cases
+from fairlead.recurring import changes as use_cases
 
 router = APIRouter(prefix="/v1/schedules", tags=[OPERATORS], route_class=Endpoint)
 fires = APIRouter(prefix="/v1/fires", tags=[OPERATORS], route_class=Endpoint)

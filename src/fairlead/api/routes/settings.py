@@ -4,13 +4,12 @@ from datetime import UTC, datetime
 
 from fastapi import APIRouter, Response
 
-from fairlead.api.answers import answers
 from fairlead.api.caller import Caller, Chief, Overseer
-from fairlead.api.conditions import ExpectedVersions, tag
+from fairlead.api.description import OPERATORS
 from fairlead.api.endpoint import Endpoint
-from fairlead.api.parameters import KindPath, SettingPath
+from fairlead.api.parameters import ExpectedVersions, KindPath, SettingPath, tag
 from fairlead.api.problems import Problem
-from fairlead.api.tags import OPERATORS
+from fairlead.api.responses import answers
 from fairlead.documents.base import Action
 from fairlead.documents.settings import (
     HolderDocument,
@@ -21,7 +20,7 @@ from fairlead.documents.settings import (
     SettingDocument,
     SettingList,
 )
-from fairlead.operate.limits import limit_holders
+from fairlead.insight.protection import limit_holders
 from fairlead.operate.settings import KINDS, Setting, list_settings, read_setting, remove_setting, set_setting
 
 router = APIRouter(prefix="/v1/settings", tags=[OPERATORS], route_class=Endpoint)

@@ -6,14 +6,14 @@ from typing import Annotated
 from fastapi import APIRouter, Query, Request
 from starlette.responses import StreamingResponse
 
-from fairlead.api.answers import answers
 from fairlead.api.caller import Caller, Overseer
+from fairlead.api.description import OPERATORS
 from fairlead.api.endpoint import Endpoint
+from fairlead.api.responses import answers
 from fairlead.api.streams import DESCRIBED, event, stream
-from fairlead.api.tags import OPERATORS
 from fairlead.documents.status import RefusedCount, Samples, StatusDocument, WaitTimes
-from fairlead.operate.system_status import SystemStatus, history, system_status
-from fairlead.operate.wait_times import HOUR, waits
+from fairlead.insight.job_types import HOUR, waits
+from fairlead.insight.system_status import SystemStatus, history, system_status
 
 router = APIRouter(prefix="/v1/status", tags=[OPERATORS], route_class=Endpoint)
 

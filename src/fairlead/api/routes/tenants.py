@@ -7,12 +7,11 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query, Response
 
-from fairlead.api.answers import answers
 from fairlead.api.caller import Reader
-from fairlead.api.conditions import tag
+from fairlead.api.description import OPERATORS
 from fairlead.api.endpoint import Endpoint
-from fairlead.api.parameters import NameFilter, NamePath
-from fairlead.api.tags import OPERATORS
+from fairlead.api.parameters import NameFilter, NamePath, tag
+from fairlead.api.responses import answers
 from fairlead.core.fairness.tenancy import TIERS
 from fairlead.documents.tenants import (
     LedgerLine,
@@ -23,8 +22,8 @@ from fairlead.documents.tenants import (
     TierDocument,
     TierList,
 )
-from fairlead.operate import tenants as use_cases
-from fairlead.operate.tenants import LONGEST_WINDOW, read_shares
+from fairlead.insight import tenants as use_cases
+from fairlead.insight.tenants import LONGEST_WINDOW, read_shares
 
 router = APIRouter(prefix="/v1", tags=[OPERATORS], route_class=Endpoint)
 

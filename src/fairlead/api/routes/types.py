@@ -2,15 +2,15 @@
 
 from fastapi import APIRouter
 
-from fairlead.api.answers import answers
 from fairlead.api.caller import Reader
+from fairlead.api.description import APPLICATIONS
 from fairlead.api.endpoint import Endpoint
 from fairlead.api.parameters import NamePath
 from fairlead.api.problems import Problem
-from fairlead.api.tags import APPLICATIONS
+from fairlead.api.responses import answers
 from fairlead.documents.types import TypeDetail, TypeDocument, TypeList
 from fairlead.errors import UnknownType
-from fairlead.operate.job_types import type_looks, type_view
+from fairlead.insight.job_types import type_looks, type_view
 
 router = APIRouter(prefix="/v1/types", tags=[APPLICATIONS], route_class=Endpoint)
 

@@ -2,11 +2,11 @@
 
 from fastapi import APIRouter
 
-from fairlead.api.answers import answers
 from fairlead.api.caller import Caller, Chief, Overseer
+from fairlead.api.description import OPERATORS
 from fairlead.api.endpoint import Endpoint
 from fairlead.api.parameters import WorkerId
-from fairlead.api.tags import OPERATORS
+from fairlead.api.responses import answers
 from fairlead.documents.base import Action
 from fairlead.documents.workers import WorkerDocument, WorkerList
 from fairlead.errors import WorkerNotFound

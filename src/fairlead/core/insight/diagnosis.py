@@ -65,7 +65,7 @@ BEHIND = 5.0  # seconds that a due job may wait for promotion before an alert
 LATELY = 600.0  # seconds for which a lost worker makes an alert
 MOST_TOPICS = 6
 MOST_NAMES = 3
-MOST_ALIKE = 5  # alerts of one code that are told one by one; the others are one alert together
+MOST_ALIKE = 5  # alerts of one code that are listed one by one; the rest becomes one alert
 
 CLOSED_BEFORE = "What is said above may be why."
 UNEXPLAINED = "The type may be unknown to the workers that run, or limited; the page of a job says why it waits."
@@ -172,17 +172,17 @@ def diagnose(snapshot: SystemSnapshot) -> Health:
 
 
 def _grouped(alerts: Sequence[Alert]) -> list[Alert]:
-    """The first alerts of each code, and one for all others of that code, so that nobody can flood the list."""
+    """Return the first alerts of each code, and one alert for the rest, so that no code floods the list."""
     found: list[Alert] = []
     by_code: dict[str, list[Alert]] = {}
     for alert in alerts:
-        alike = by_code.setdefault(alert.code, [])
-        alike.append(alert)
-        if len(alike) <= MOST_ALIKE:
+        same_code = by_code.setdefault(alert.code, [])
+        same_code.append(alert)
+        if len(same_code) <= MOST_ALIKE:
             found.append(alert)
-    for code, alike in by_code.items():
-        if len(alike) > MOST_ALIKE:
-            rest = alike[MOST_ALIKE:]
+    for code, same_code in by_code.items():
+        if len(same_code) > MOST_ALIKE:
+            rest = same_code[MOST_ALIKE:]
             names = ", ".join(alert.about for alert in rest[:MOST_NAMES])
             sentence = f"And {len(rest):,} more like it ({code}): {names}{', …' if len(rest) > MOST_NAMES else '.'}"
             place = max(index for index, alert in enumerate(found) if alert.code == code) + 1

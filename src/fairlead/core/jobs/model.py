@@ -258,7 +258,7 @@ class Settlement(NamedTuple):
     delay: float = 0.0
     result: str | None = None
     error: ErrorInfo | None = None
-    calls_back: bool = False  # the job wants somebody told when it ends
+    calls_back: bool = False  # the job names a callback endpoint
     retry_denied_by: RetryDenial | None = None
 
     @property

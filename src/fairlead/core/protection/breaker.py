@@ -24,7 +24,7 @@ from fairlead.errors import ConfigError
 BREAKER = "breaker"  # the kind of the control
 DOUBLINGS = 10
 MOST_PROBES = 1_000
-RAMP_RUNS = 10  # runs of a ramp below which a share of failures means nothing
+RAMP_RUNS = 10  # the least number of runs in a ramp before failures open the breaker
 _DURATIONS = ("window", "cooldown", "longest_cooldown", "patience", "ramp")
 
 
@@ -212,7 +212,7 @@ def _judge_probes(known: BreakerState, now: float) -> BreakerState:
 
 
 def _judge_ramp(known: BreakerState, now: float) -> BreakerState:
-    """Open again if the share of failures reaches the threshold, once there are enough runs."""
+    """Open again if the share of failures reaches the threshold among enough runs."""
     total, policy = known.good + known.bad, known.policy
     enough = min(policy.minimum, max(policy.probes, RAMP_RUNS))
     if total >= enough and known.bad >= policy.threshold * total:

@@ -206,7 +206,7 @@ def delivery_job(
 
 
 def delivery_lane(endpoint: Endpoint, tenant: str) -> Lane:
-    """The lane of a tenant's deliveries to an endpoint: one each, so that limits can be set for each of them."""
+    """Return the lane of a tenant's deliveries to one endpoint; its own lane allows a limit for each endpoint."""
     mark = marks([(TYPE, f"{endpoint.owner}:{endpoint.name}")], ())
     return Lane(endpoint.pool, tenant, TYPE, Priority.DEFAULT, VERSION, mark)
 
@@ -269,3 +269,8 @@ def reply_of_status(status: int) -> Reply:
     if status == 410:
         return Reply.GONE
     return Reply.LATER if status in _WORTH_RETRYING or status >= 500 else Reply.NEVER
+
+
+def audit_target(endpoint: Endpoint) -> str:
+    """Return how the audit names an endpoint."""
+    return f"callback {endpoint.owner or '*'}/{endpoint.name}"

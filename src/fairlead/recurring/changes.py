@@ -26,12 +26,12 @@ from fairlead.core.schedule.schedules import (
 from fairlead.core.schedule.timing import timetable
 from fairlead.errors import ScheduleNotFound, ScheduleRefused, StoreUnavailable
 from fairlead.handlers.registered import check_schema, dump_payload, registered_type
-from fairlead.operate.audit import Operator
-from fairlead.operate.backpressure import require_room
-from fairlead.operate.controls import Expected, require_expected
+from fairlead.insight.protection import require_room
 from fairlead.ports.jobs import RECURRING_HINT
 from fairlead.records.store import Store
-from fairlead.scheduler.recur import Recurrer, new_id
+from fairlead.recurring.firing import Recurrer, new_id
+from fairlead.runtime.control_changes import Expected, require_expected
+from fairlead.runtime.operator import Operator
 from fairlead.telemetry.events import Telemetry
 
 TRIES = 10

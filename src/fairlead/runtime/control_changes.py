@@ -5,9 +5,9 @@ from typing import NamedTuple
 
 from fairlead.core.protection.controls import ABSENT, Change, Control, Controls, Value
 from fairlead.errors import ChangedMeanwhile, NotSet, StoreUnavailable
-from fairlead.operate.audit import Operator
 from fairlead.ports.jobs import CONTROLS_HINT
 from fairlead.records.store import Store
+from fairlead.runtime.operator import Operator
 
 ROUNDS = 10
 

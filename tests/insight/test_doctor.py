@@ -9,9 +9,7 @@ import pytest
 from fairlead.core.jobs.workers import WorkerInfo, WorkerRecord
 from fairlead.core.schedule.promotion import DueJobs
 from fairlead.core.web.callbacks import OF_JOBS, TYPE, Endpoint
-from fairlead.operate.audit import Operator
-from fairlead.operate.backpressure import bounds
-from fairlead.operate.doctor import (
+from fairlead.insight.doctor import (
     Finding,
     Level,
     check_bounds,
@@ -24,7 +22,9 @@ from fairlead.operate.doctor import (
     check_writable,
     examine,
 )
+from fairlead.insight.protection import bounds
 from fairlead.records.workers import Leader
+from fairlead.runtime.operator import Operator
 from fairlead.version import __version__
 from fairlead.wiring import make_store
 from tests.support.settings import set_depth

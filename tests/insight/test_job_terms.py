@@ -10,7 +10,7 @@ from fairlead.core.jobs.job_records import JobType
 from fairlead.core.jobs.pools import Pools
 from fairlead.core.protection.controls import Control, Controls
 from fairlead.handlers.spec import declare
-from fairlead.operate.job_terms import terms_of
+from fairlead.insight.job_types import terms_of
 from tests.core.insight.test_explain import job
 
 

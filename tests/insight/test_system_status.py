@@ -1,7 +1,7 @@
 """The state of the system, with bounds on what a submission can make of it."""
 
 import fairlead
-from fairlead.operate.system_status import MOST_POOLS, pool_stats, system_status
+from fairlead.insight.system_status import MOST_POOLS, pool_stats, system_status
 
 
 async def test_thousands_of_pools_do_not_make_thousands_of_lines() -> None:

@@ -14,10 +14,9 @@ from fairlead.core.schedule.promotion import DueJobs
 from fairlead.core.web.callbacks import TYPE as DELIVERY
 from fairlead.core.web.callbacks import Endpoint
 from fairlead.errors import FairleadError, SchemaMismatch
-from fairlead.operate.backpressure import Bounds, bounds
+from fairlead.insight.protection import Bounds, bounds
 from fairlead.records.store import Store
-from fairlead.records.workers import Leader
-from fairlead.scheduler.leader import ROLE
+from fairlead.records.workers import SERVICES_ROLE, Leader
 from fairlead.version import __version__
 
 CLOCK_TOLERANCE = 1.0
@@ -79,7 +78,7 @@ async def _examine_open(store: Store, where: str) -> list[Finding]:
         await _check_clock(store, facts),
         check_jobs(counts),
         check_bounds(await bounds(store)),
-        check_schedule(await store.promotion.due(1), await store.leadership.current(ROLE)),
+        check_schedule(await store.promotion.due(1), await store.leadership.current(SERVICES_ROLE)),
         *check_workers(counts, workers),
         *check_callbacks(await store.callbacks.page(MOST_CALLBACKS), workers),
     ]

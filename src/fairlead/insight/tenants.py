@@ -12,9 +12,9 @@ from fairlead.core.protection.controls import ABSENT, Controls
 from fairlead.core.protection.retry_budget import RetryBudget
 from fairlead.core.protection.token_bucket import RateLimit
 from fairlead.errors import ConfigError
-from fairlead.operate.controls import read_controls, version_of
-from fairlead.operate.retry_budgets import budget_of
+from fairlead.insight.protection import budget_of
 from fairlead.records.store import Store
+from fairlead.runtime.control_changes import read_controls, version_of
 
 LONGEST_WINDOW = 366 * 86400.0
 WAITING_COUNTED = 100_000

@@ -14,10 +14,10 @@ from uuid import uuid4
 from fairlead.core.schedule.fires import Reconciled
 from fairlead.errors import StoreError
 from fairlead.handlers.spec import Registry
-from fairlead.operate.audit import Operator, whoami
-from fairlead.operate.schedules import app_runs, declare, role_of
 from fairlead.ports.jobs import LEAD_HINT
 from fairlead.records.store import Store
+from fairlead.recurring.changes import app_runs, declare, role_of
+from fairlead.runtime.operator import Operator, whoami
 from fairlead.telemetry.events import SchedulesDeclared, ServiceFailed, Telemetry
 
 

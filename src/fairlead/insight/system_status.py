@@ -24,12 +24,11 @@ from fairlead.core.jobs.workers import WorkerRecord
 from fairlead.core.protection.run_counts import DEPENDENCY
 from fairlead.errors import StoreError
 from fairlead.handlers.registered import pools_of
-from fairlead.operate.breakers import CLOSED, BreakerStatus, breakers
-from fairlead.operate.pauses import paused
-from fairlead.operate.quarantine import Quarantined, quarantined
-from fairlead.operate.wait_times import WaitView, waits
+from fairlead.insight.breakers import CLOSED, BreakerStatus, breakers
+from fairlead.insight.job_types import WaitView, waits
+from fairlead.insight.protection import Quarantined, paused, quarantined
 from fairlead.records.store import Store
-from fairlead.scheduler.leader import ROLE
+from fairlead.records.workers import SERVICES_ROLE
 
 HISTORY = 3600.0
 PHASES = {
@@ -76,7 +75,7 @@ async def _look(
     store: Store, stats: Sequence[PoolStats], past: Sequence[Mapping[str, Any]], ended: dict[str, int]
 ) -> SystemSnapshot:
     aims = await pools_of(store)
-    leader = await store.leadership.current(ROLE)
+    leader = await store.leadership.current(SERVICES_ROLE)
     return SystemSnapshot(
         pools=[_pool_look(pool, aims.get(pool.pool)) for pool in stats],
         ended=ended,

@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping
 from fairlead.core.jobs.job_records import JobRecord, JobType
 from fairlead.core.jobs.pools import Pools
 from fairlead.handlers.registered import Registered, compiled, placed, pools_of, unknown_type
-from fairlead.operate.cache import Cached
-from fairlead.operate.job_terms import JobTerms, terms_of
+from fairlead.insight.job_types import JobTerms, terms_of
 from fairlead.records.store import Store
+from fairlead.runtime.cache import Cached
 
 FRESH = 1.0
 FRESH_ENOUGH_TO_REFUSE = 0.2

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
+from fairlead.api.key_cache import FRESH, KeyCache
 from fairlead.errors import StoreUnavailable
 from fairlead.operate.api_keys import create_key, revoke_key
-from fairlead.operate.audit import Operator
-from fairlead.operate.key_cache import FRESH, KeyCache
 from fairlead.records.store import Store
+from fairlead.runtime.operator import Operator
 from fairlead.wiring import make_store
 from tests.support.doubles import store_of
 

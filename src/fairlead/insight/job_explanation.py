@@ -15,10 +15,9 @@ from fairlead.core.protection.controls import Controls
 from fairlead.core.protection.limits import Rules, usage
 from fairlead.core.protection.run_counts import breakers_of
 from fairlead.core.protection.token_bucket import left
-from fairlead.operate.cache import Cached
-from fairlead.operate.limits import declared
-from fairlead.operate.retry_budgets import show_budget
+from fairlead.insight.protection import declared, show_budget
 from fairlead.records.store import Store
+from fairlead.runtime.cache import Cached
 
 FRESH = 2.0
 WINDOW = 900.0

@@ -11,9 +11,9 @@ from fairlead.core.schedule.schedules import ScheduleRecord, ScheduleSpec
 from fairlead.handlers.recurring import Terms, bare_schedule, handler_schedule, on_terms
 from fairlead.handlers.registered import registered_marks
 from fairlead.handlers.spec import Registry
-from fairlead.operate import schedules
-from fairlead.operate.audit import Operator, whoami
-from fairlead.operate.controls import Expected
+from fairlead.recurring import changes as schedules
+from fairlead.runtime.control_changes import Expected
+from fairlead.runtime.operator import Operator, whoami
 
 MOST_UPCOMING = 1000
 

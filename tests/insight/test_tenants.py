@@ -6,9 +6,9 @@ import fairlead
 from fairlead.core.fairness.ledger import Delivery, LedgerEntry
 from fairlead.core.fairness.tenancy import Tenant, Tenants
 from fairlead.core.protection.controls import Controls
-from fairlead.operate import tenants
-from fairlead.operate.audit import Operator
+from fairlead.insight import tenants
 from fairlead.records.store import Store
+from fairlead.runtime.operator import Operator
 
 ADA = Operator("ada", "a contract")
 
