@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Sequence
 
+import psycopg
 import pytest
 
 import fairlead
@@ -222,3 +223,20 @@ async def test_nobody_is_asked_before_a_claim_of_short_jobs_or_where_nobody_comp
         scene.claimer.hint()
         scene.claimer.usage.estimates.learn(lane._replace(tenant="small"), 20, 0.2)
         assert await scene.claimer.take(1, announce=announce)
+
+
+@pytest.mark.postgres
+async def test_a_job_that_was_committed_later_than_those_after_it_is_found_after_its_hint(postgres_url: str) -> None:
+    async with fairlead.App(postgres_url) as app:
+        work = app.handler("work")(lambda: None)
+        claimer = Claimer(await app.store(), OWNER, frozenset({"short"}), app.registry)
+        async with await psycopg.AsyncConnection.connect(postgres_url) as connection:
+            early = await work.options(connection=connection).enqueue()
+            await work.enqueue_many([{}] * 4)
+            first = await claimer.take(2)
+            assert len(first) == 2
+            late_by = "to_timestamp(%s) - interval '10 ms'"
+            set_ready_at = f"update job set run_at = {late_by}, ready_at = {late_by} where id = %s"
+            await connection.execute(set_ready_at, [max(claim.ready_at for claim in first)] * 2 + [early.id])
+        claimer.hint()
+        assert early.id in {claim.id for claim in await claimer.take(10)}

@@ -35,8 +35,8 @@ from fairlead.telemetry.events import (
     LateExecution,
     Telemetry,
     ThreadLost,
-    tell_failure,
 )
+from fairlead.worker.failures import tell_failure
 from fairlead.worker.forks import ForkGuard
 from fairlead.worker.health import Health
 from fairlead.worker.pace import Pace

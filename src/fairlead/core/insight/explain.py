@@ -131,7 +131,7 @@ def _ended(facts: Facts) -> Reason | None:
     job = facts.job
     if job.state not in FINAL:
         return None
-    cause = f": {job.error.type}: {job.error.message}" if job.error and job.state is not State.SUCCEEDED else ""
+    cause = f": {job.error.type}: {job.error.message}" if job.error else ""
     return Reason("ENDED", f"it has ended as {job.state} after {_attempts(job.attempt)}{cause}")
 
 
