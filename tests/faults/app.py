@@ -134,3 +134,33 @@ async def book(ctx: fairlead.Context, seconds: float = 0.0, crash: bool = False)
     if crash and ctx.first_attempt:
         os.kill(os.getpid(), 9)
     return ctx.fence
+
+
+@app.handler("items", retry=fairlead.Retry(attempts=20, first="10ms", factor=1.0))
+async def items(ctx: fairlead.Context, total: int, seconds: float) -> int:
+    """A long job that goes on where it was."""
+    async for item in ctx.resume(range(total)):
+        await asyncio.sleep(seconds)
+        note(str(item), ctx)
+    return ctx.attempt
+
+
+@app.handler("thread_items")
+def thread_items(ctx: fairlead.Context, total: int, seconds: float) -> int:
+    """The same in a thread."""
+    for item in ctx.blocking.resume(range(total)):
+        time.sleep(seconds)
+        note(str(item), ctx)
+    return ctx.attempt
+
+
+@app.handler("move", retry=fairlead.Retry(attempts=20, first="10ms", factor=1.0))
+async def move(ctx: fairlead.Context, total: int, seconds: float) -> int:
+    """A long job whose rows are committed with its checkpoints."""
+    async for item in ctx.resume(range(total)):
+        async with ctx.transaction() as connection:
+            await connection.execute("insert into moved values (%s)", [item])
+            await ctx.checkpoint()
+        note(str(item), ctx)
+        await asyncio.sleep(seconds)
+    return ctx.attempt

@@ -4,15 +4,13 @@ import asyncio
 import time
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from datetime import datetime
-from typing import Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from fairlead.client.admission import Admission, Doorkeeper, tenants_of, whole
 from fairlead.client.callbacks import KnownCallbacks
 from fairlead.client.gather import BATCH, Gatherer
 from fairlead.client.job import Job, jobs_in_hand, not_done
 from fairlead.config import Settings
-from fairlead.core.insight.explain import Explanation
-from fairlead.core.insight.timeline import Moment, timeline
 from fairlead.core.jobs.idempotency import check_key
 from fairlead.core.jobs.ids import is_id
 from fairlead.core.jobs.job_records import AttemptRecord, JobFilter, JobRecord, Page
@@ -24,10 +22,13 @@ from fairlead.errors import JobNotDone, JobNotFound, TenantQueueFull
 from fairlead.handlers.options import Options, Template, new_jobs, template
 from fairlead.handlers.registered import KnownTypes
 from fairlead.handlers.spec import HandlerSpec
-from fairlead.insight.job_explanation import explain_job
 from fairlead.ports.jobs import DepthBound
 from fairlead.records.store import Store
 from fairlead.runtime.hints import HintSender
+
+if TYPE_CHECKING:  # a worker does without
+    from fairlead.core.insight.explain import Explanation
+    from fairlead.core.insight.timeline import Moment
 
 FIRST_LOOK = 0.01
 LAST_LOOK = 0.5
@@ -138,13 +139,17 @@ class Client:
         """The runs of a job that did not end it well, oldest first."""
         return await self.store.reader.attempts(job_id)
 
-    async def timeline(self, job_id: str) -> list[Moment]:
+    async def timeline(self, job_id: str) -> "list[Moment]":
         """All that happened to a job, in order; JobNotFound if there is none."""
+        from fairlead.core.insight.timeline import timeline
+
         record, attempts = await self.read(job_id), await self.attempts(job_id)
         return timeline(record, attempts, await self.store.audit.read(MOST_ENTRIES, job_id=job_id))
 
-    async def explain(self, job_id: str) -> Explanation:
+    async def explain(self, job_id: str) -> "Explanation":
         """Why a job is where it is; JobNotFound if there is none."""
+        from fairlead.insight.job_explanation import explain_job
+
         return await explain_job(self.store, await self.read(job_id))
 
     async def estimated_start(self, job_id: str) -> datetime | None:

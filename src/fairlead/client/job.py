@@ -3,15 +3,17 @@
 from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import replace
 from datetime import datetime
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from pydantic_core import from_json
 
-from fairlead.core.insight.timeline import Moment
 from fairlead.core.jobs.job_records import AttemptRecord, JobRecord
 from fairlead.core.jobs.model import Enqueued, Lane, NewJob
 from fairlead.core.jobs.states import State
 from fairlead.errors import JobFailed, JobNotFound, ResultDropped
+
+if TYPE_CHECKING:
+    from fairlead.core.insight.timeline import Moment
 
 
 class Reader(Protocol):
@@ -19,7 +21,7 @@ class Reader(Protocol):
 
     async def read(self, job_id: str) -> JobRecord: ...
     async def attempts(self, job_id: str) -> list[AttemptRecord]: ...
-    async def timeline(self, job_id: str) -> list[Moment]: ...
+    async def timeline(self, job_id: str) -> "list[Moment]": ...
     async def wait(self, job_id: str, timeout: float | None = None) -> JobRecord: ...
     async def estimated_start(self, job_id: str) -> datetime | None: ...
 
@@ -97,7 +99,7 @@ class Job:
         """Its runs that did not end it well, oldest first."""
         return await (await self._client()).attempts(self.id)
 
-    async def timeline(self) -> list[Moment]:
+    async def timeline(self) -> "list[Moment]":
         """All that happened to it, in order."""
         return await (await self._client()).timeline(self.id)
 

@@ -195,6 +195,18 @@ class ProgressDocument(Document):
         return Progress(self.done, self.total, self.message, self.at)
 
 
+class CheckpointDocument(Document):
+    """A checkpoint of a job, without its content; `name` is the step or loop that made it, `size` is in bytes."""
+
+    number: int
+    name: str
+    at: datetime
+    size: int
+    fence: int
+    version: int
+    resumptions: int = Field(description="How often the job had been resumed by then, in this attempt.")
+
+
 class JobDocument(Document):
     """A job, live or finished."""
 
@@ -272,6 +284,7 @@ class JobDetail(JobDocument):
     timeout: float | None = Field(description="Seconds after which a run is stopped; null for never.")
     attempts: list[AttemptDocument]
     timeline: list[MomentDocument]
+    checkpoints: list[CheckpointDocument] = Field(description="The last ones, newest first.")
 
 
 class JobPage(Document):

@@ -13,7 +13,6 @@ import traceback
 from collections.abc import Mapping
 from dataclasses import fields
 from datetime import UTC, datetime
-from enum import StrEnum
 from typing import Any, TextIO
 
 from fairlead.core.durations import humanize
@@ -41,6 +40,7 @@ from fairlead.telemetry.events import (
     WorkerWorn,
     current_claim,
 )
+from fairlead.telemetry.tracebacks import Tracebacks
 
 _WARNINGS = (
     AlertRaised, BreakerOpened, LateExecution, LeadLost, LeaseEnded, ProcessEnded, PromoterBehind, ResultDropped,
@@ -52,14 +52,6 @@ COLOURS = {"debug": "2", "info": "32", "warning": "33", "error": "31", "critical
 LONGEST_MESSAGE = 500
 MOST_LIKE_IT = 20  # failures of one type and error that are shown within PERIOD
 PERIOD = 10.0
-
-
-class Tracebacks(StrEnum):
-    """Of which failed runs the traceback is logged."""
-
-    LAST = "last"  # of those after which the job is dead
-    EACH = "each"
-    NONE = "none"
 
 
 class LogOutput:

@@ -38,6 +38,11 @@ class Run:
         self.call: ThreadCall | None = None  # of a handler in a thread
         self.has_ended = False
 
+    @property
+    def version(self) -> int:
+        """The version of the handler's code."""
+        return self.spec.version
+
     def stop(self, reason: Ending) -> None:
         """Cancel the handler; the reason decides what becomes of the job."""
         if self.stopped_by is None and self.task is not None:
@@ -95,17 +100,17 @@ class Runner:
             else:
                 result, error = await self._in_thread(run, partial(spec.function, *given, **arguments))
                 if error is not None:
-                    return outcome_of(error, spec)
+                    return await _interrupted(context, outcome_of(error, spec))
             outcome = succeeded(result, self._result_limit)
             if context is not None and context.open_transaction is not None and self._tools is not None:
                 return await self._tools.commit(claim, outcome, context.open_transaction)
             return outcome
         except asyncio.CancelledError:
-            return run.outcome_of_stop()
+            return await _interrupted(context, run.outcome_of_stop())
         except BaseException as error:
             if isinstance(error, GeneratorExit) and _is_closed(run):
                 raise
-            return outcome_of(error, spec)
+            return await _interrupted(context, outcome_of(error, spec))
         finally:
             if context is not None and context.end():
                 await context.roll_back()
@@ -121,6 +126,11 @@ class Runner:
             raise
         error, call.error = call.error, None  # an error refers to its frames, and these to the call
         return call.value, error
+
+
+async def _interrupted(context: Context | None, outcome: Outcome) -> Outcome:
+    """Have the last checkpoint of an unsuccessful run saved; returns its outcome, which names that checkpoint."""
+    return outcome if context is None else await context.interrupted(outcome)
 
 
 def _is_closed(run: Run) -> bool:

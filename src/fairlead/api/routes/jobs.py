@@ -172,6 +172,7 @@ async def get_job(
         timeout=terms.timeout,
         attempts=found.attempts,
         timeline=found.timeline(),
+        checkpoints=found.checkpoints,
     )
     return tagged(answer(200, job_for(caller, detail)), if_none_match)
 

@@ -219,7 +219,7 @@ def _slowed(facts: Facts) -> list[Reason]:
     """A breaker is probing or ramping up."""
     if facts.job.state is not State.READY or facts.closed:
         return []
-    return [Reason("BREAKER", why) for why in why_slowed(facts.controls, facts.breakers, facts.now)]
+    return [Reason("BREAKER", why) for why in why_slowed(facts.lane, facts.controls, facts.breakers, facts.now)]
 
 
 def _unserved(facts: Facts) -> Reason | None:
