@@ -24,6 +24,7 @@ from fairlead.scheduler.host import hosted_services
 from fairlead.telemetry.log import EventLog, LogOutput, configure_logging
 from fairlead.version import __version__
 from fairlead.wiring import database_file, is_in_memory, make_lease_book, make_store, migrate, shown
+from fairlead.worker.leftovers import Leftovers
 from fairlead.worker.probe import parse_place, probed
 from fairlead.worker.spawn import Spawned
 from fairlead.worker.supervisor import Supervisor
@@ -102,7 +103,13 @@ async def _supervise(
     store = make_store(url, listen_url=settings.listen_url)
     await store.open()
     supervisor = Supervisor(
-        workers.command(), workers.processes, make_lease_book(url), settings.heartbeat, loaded.telemetry, started
+        workers.command(),
+        workers.processes,
+        make_lease_book(url),
+        settings.heartbeat,
+        loaded.telemetry,
+        started,
+        Leftovers(),
     )
     if served is not None:
         served.why_not_ready = supervisor.why_not_ready

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 from fairlead.client.admission import Admission, Doorkeeper, tenants_of, whole
 from fairlead.client.callbacks import KnownCallbacks
 from fairlead.client.gather import BATCH, Gatherer
-from fairlead.client.job import Job, jobs_in_hand
+from fairlead.client.job import Job, jobs_in_hand, not_done
 from fairlead.config import Settings
 from fairlead.core.jobs.idempotency import check_key
 from fairlead.core.jobs.ids import is_id
@@ -17,6 +17,7 @@ from fairlead.core.jobs.job_records import AttemptRecord, JobFilter, JobRecord, 
 from fairlead.core.jobs.model import Enqueued, NewJob
 from fairlead.core.jobs.states import FINAL
 from fairlead.core.protection.backpressure import with_shed
+from fairlead.core.protection.limits import joined
 from fairlead.errors import JobNotDone, JobNotFound, TenantQueueFull
 from fairlead.handlers.options import Options, Template, new_jobs, template
 from fairlead.handlers.registered import KnownTypes
@@ -169,7 +170,7 @@ class Client:
         pause = FIRST_LOOK
         while (record := await self.read(job_id)).state not in FINAL:
             if deadline is not None and time.monotonic() + pause > deadline:
-                raise JobNotDone(f"job {job_id} is {record.state} after {timeout:g} s; it goes on, wait again")
+                raise JobNotDone(not_done(job_id, record.state, timeout))
             await asyncio.sleep(pause)
             pause = min(pause * 1.5, LAST_LOOK)
         return record
@@ -193,7 +194,7 @@ def build_jobs(
     jobs = new_jobs(shared, [dump(call, limit) for call in calls], clock())
     if spec.marks.is_keyed:
         for job in jobs:
-            job.lane = shared.lane._replace(limits=spec.marks.of(job.payload))
+            job.lane = shared.lane._replace(limits=joined(spec.marks.of(job.payload), shared.limits))
     return jobs
 
 

@@ -58,7 +58,7 @@ class LedgerKeeper:
     async def _backlogs(self, depths: list[LaneDepth]) -> Backlogs:
         estimates = Estimates(Pools(self._controls).get)
         for count in await self._store.shares.run_times(MEASURED_FOR) if depths else []:
-            estimates.learn(count.type, count.runs, count.seconds)
+            estimates.learn_type(count.type, count.runs, count.seconds)
         return backlogs_of(depths, estimates, self._is_closed)
 
     def _is_closed(self, lane: Lane) -> bool:
@@ -78,6 +78,6 @@ def backlogs_of(
     found: Backlogs = {}
     for lane, _, depth in depths:
         before = found.get((lane.pool, lane.tenant), WaitingWork(0, 0.0))
-        seconds = 0.0 if is_closed(lane) else depth * estimates.of(lane.pool, lane.type)
+        seconds = 0.0 if is_closed(lane) else depth * estimates.of_type(lane.pool, lane.type)
         found[lane.pool, lane.tenant] = WaitingWork(before.jobs + depth, before.seconds + seconds)
     return found

@@ -27,6 +27,7 @@ from fairlead.telemetry.events import (
     LeaseEnded,
     ProcessEnded,
     PromoterBehind,
+    ResultDropped,
     RetriesDelayed,
     RetriesRefused,
     RunFailed,
@@ -42,8 +43,8 @@ from fairlead.telemetry.events import (
 from fairlead.telemetry.tracebacks import Tracebacks
 
 _WARNINGS = (
-    AlertRaised, BreakerOpened, LateExecution, LeadLost, LeaseEnded, ProcessEnded, PromoterBehind, RetriesDelayed,
-    RetriesRefused, ScheduleMissed, ServiceFailed, SettlementRefused, StoreAway, ThreadLost,
+    AlertRaised, BreakerOpened, LateExecution, LeadLost, LeaseEnded, ProcessEnded, PromoterBehind, ResultDropped,
+    RetriesDelayed, RetriesRefused, ScheduleMissed, ServiceFailed, SettlementRefused, StoreAway, ThreadLost,
     TypeQuarantined, WorkerWorn,
 )  # fmt: skip
 _WORDS = re.compile(r"(?<!^)(?=[A-Z])")
@@ -66,6 +67,8 @@ class LogOutput:
     ) -> None:
         """Write one entry; `text` says the same as the values to a person."""
         given = {name: value for name, value in values.items() if value is not None}
+        if text is not None and "job" not in given:
+            given.setdefault("message", text)
         line = self._json(level, event, given, stack) if self.as_json else self._text(level, event, given, text, stack)
         self._stream.write(f"{line}\n")
         self._stream.flush()
