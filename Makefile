@@ -31,6 +31,7 @@ help:
 	@echo "make dashboard  build the web page (needs Node.js; instant when nothing changed)"
 	@echo "make bench    measure the workloads of benchmarks/README.md on a temporary SQLite file; STORE=URL names another"
 	@echo "make torture  tests/torture, the fault tests $(TORTURE_ROUNDS) times (TORTURE_ROUNDS=n), the HTTP API thoroughly"
+	@echo "make torture MINUTES=60  mixed faults at random for so long and a check of the history (SEED=s repeats a plan)"
 	@echo "make clean    remove $(VENV), caches and example databases"
 
 setup: $(STAMP)
@@ -137,6 +138,12 @@ screenshots: setup dashboard
 bench: setup
 	@$(PYTHON) -m benchmarks workloads $(if $(STORE),--store $(STORE))
 
+# With MINUTES the campaign alone, without it everything else.
+ifdef MINUTES
+torture: setup
+	@scripts/ensure_postgres.sh
+	@$(PYTHON) -m tests.torture.campaign --minutes $(MINUTES) $(if $(SEED),--seed $(SEED))
+else
 torture: setup
 	@scripts/ensure_postgres.sh
 	@$(PYTHON) -m pytest -q tests/torture
@@ -146,6 +153,7 @@ torture: setup
 	done
 	@FAIRLEAD_API_EXAMPLES=$(API_EXAMPLES) FAIRLEAD_HOSTILE_BODIES=10000 \
 	    $(PYTHON) -m pytest -q --timeout 3600 tests/api/test_schemathesis.py tests/api/test_hostile.py
+endif
 
 clean:
 	@rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

@@ -4,6 +4,8 @@ import asyncio
 import contextlib
 import ctypes
 import os
+import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -48,6 +50,20 @@ async def block_loop(ctx: fairlead.Context, seconds: float) -> int:
     time.sleep(seconds)  # noqa: ASYNC251
     note("end", ctx)
     return ctx.fence
+
+
+@app.handler("start_program")
+def start_program(ctx: fairlead.Context, heeds: bool = True, detached: bool = False) -> int:
+    """Starts a program and does not wait for it."""
+    program = "import time; time.sleep(600)"
+    if not heeds:
+        program = f"import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN); print(flush=True); {program}"
+    process = subprocess.Popen([sys.executable, "-c", program], start_new_session=detached, stdout=subprocess.PIPE)
+    if not heeds:
+        assert process.stdout is not None
+        process.stdout.readline()
+    note("start", ctx)
+    return process.pid
 
 
 @app.handler("hold_gil")

@@ -12,7 +12,7 @@ from urllib.parse import urlsplit, urlunsplit
 
 import psycopg
 
-from tests.support.postgres import START_SECONDS, STOP_SECONDS, _free_port, _unprivileged_identity
+from tests.support.postgres import START_SECONDS, STOP_SECONDS, _unprivileged_identity, free_port
 
 SESSIONS = 3  # fewer than clients, so that each transaction may have another one
 
@@ -28,7 +28,7 @@ class Pooler:
         self._program = find_pooler()
         self._identity = _unprivileged_identity()
         self._server = urlsplit(server)
-        self._port = _free_port()
+        self._port = free_port()
         self._folder = Path(tempfile.mkdtemp(prefix="fairlead-pooler-"))
         self._process: subprocess.Popen[bytes] | None = None
 

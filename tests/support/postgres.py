@@ -100,7 +100,7 @@ class PrivateServer:
             return
         # Another process may take the port between the look and the start: look again.
         for remaining in reversed(range(PORT_ATTEMPTS)):
-            self._port = _free_port()
+            self._port = free_port()
             try:
                 return self._launch()
             except RuntimeError as error:
@@ -239,7 +239,8 @@ def _settings(fsync: bool) -> dict[str, str]:
     }
 
 
-def _free_port() -> int:
+def free_port() -> int:
+    """A port of 127.0.0.1 that nobody listens on."""
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
         return int(listener.getsockname()[1])

@@ -46,9 +46,12 @@ def read_journal(path: Path) -> list[Line]:
 
 
 class WorkerProcess:
-    """`fairlead worker` with short leases; leaving the context kills whatever is left of its group."""
+    """`fairlead worker` with short leases; leaving the context kills whatever is left of its group.
 
-    def __init__(self, url: str, folder: Path, name: str = "worker", *options: str) -> None:
+    `variables` are added to its environment.
+    """
+
+    def __init__(self, url: str, folder: Path, name: str = "worker", *options: str, **variables: str) -> None:
         self.journal = folder / "journal"
         self.log = folder / f"{name}.log"
         environment = {
@@ -59,6 +62,7 @@ class WorkerProcess:
             "FAIRLEAD_POLL": "0.5",
             "FAIRLEAD_LEAD": str(LEAD),
             "FAULTS_JOURNAL": str(self.journal),
+            **variables,
         }
         command = [sys.executable, *self.program(), *options]
         with self.log.open("wb") as log:

@@ -1,4 +1,4 @@
-"""A TCP proxy on loopback that cuts connections at a chosen moment."""
+"""A TCP proxy on loopback that cuts connections at a chosen moment, or stops passing anything on for a while."""
 
 import asyncio
 import contextlib
@@ -17,6 +17,8 @@ class CuttingProxy:
         self._trigger: Trigger | None = None
         self._deliver = True
         self._writers: set[asyncio.StreamWriter] = set()
+        self._passing = asyncio.Event()
+        self._passing.set()
         self.cuts = 0
         self.port = 0
 
@@ -24,14 +26,37 @@ class CuttingProxy:
         """Arm the proxy for one cut; `deliver` lets the server do the work first."""
         self._trigger, self._deliver = trigger, deliver
 
+    def hold(self) -> None:
+        """Pass nothing on, in both directions, while connections stay open: a partition."""
+        self._passing.clear()
+
+    def let_go(self) -> None:
+        """Pass on what was held, and all that follows."""
+        self._passing.set()
+
     async def serve(self, client: asyncio.StreamReader, answers: asyncio.StreamWriter) -> None:
-        """One connection."""
-        server, requests = await asyncio.open_connection(*self._target)
+        """One connection; a server that is away or hangs up ends it."""
+        await self._passing.wait()
+        try:
+            server, requests = await asyncio.open_connection(*self._target)
+        except OSError:
+            return answers.close()
+        with contextlib.suppress(OSError):
+            await self._pass_both_ways(client, answers, server, requests)
+
+    async def _pass_both_ways(
+        self,
+        client: asyncio.StreamReader,
+        answers: asyncio.StreamWriter,
+        server: asyncio.StreamReader,
+        requests: asyncio.StreamWriter,
+    ) -> None:
         self._writers |= {answers, requests}
         silenced = asyncio.Event()
         back = asyncio.create_task(self._pass_back(server, answers, silenced))
         try:
             while data := await client.read(65536):
+                await self._passing.wait()
                 if self._trigger is not None and self._trigger(data):
                     await self._cut(data, requests, silenced)
                     break
@@ -58,10 +83,12 @@ class CuttingProxy:
     async def _pass_back(
         self, server: asyncio.StreamReader, answers: asyncio.StreamWriter, silenced: asyncio.Event
     ) -> None:
-        while data := await server.read(65536):
-            if not silenced.is_set():
-                answers.write(data)
-                await answers.drain()
+        with contextlib.suppress(OSError):
+            while data := await server.read(65536):
+                await self._passing.wait()
+                if not silenced.is_set():
+                    answers.write(data)
+                    await answers.drain()
         if not silenced.is_set():
             answers.close()  # the client of a cancellation waits for the server to hang up
 

@@ -56,7 +56,7 @@ function Detail({ job, operates, refresh }: { job: JobDetail; operates: boolean;
       <Facts job={job} />
       {job.error && (
         <section class="panel">
-          <h2>Error</h2>
+          <h2>{job.state === "succeeded" ? "Succeeded, but its result was dropped" : "Error"}</h2>
           <p class="failure">
             {job.error.type}: {job.error.message}
           </p>
@@ -71,7 +71,7 @@ function Detail({ job, operates, refresh }: { job: JobDetail; operates: boolean;
         </div>
         <div class="panel">
           <h2>Result</h2>
-          {job.state === "succeeded" ? <Json value={job.result} label="Result" /> : <p class="faint">{LIVE.includes(job.state) ? "None yet." : "None."}</p>}
+          {job.state === "succeeded" && !job.error ? <Json value={job.result} label="Result" /> : <p class="faint">{LIVE.includes(job.state) ? "None yet." : job.state === "succeeded" ? "It could not be kept." : "None."}</p>}
         </div>
       </section>
       {job.checkpoints.length > 0 && <Checkpoints job={job} />}

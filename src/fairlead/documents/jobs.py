@@ -54,7 +54,7 @@ class JobSubmission(Body):
     attempts: Attempts | None = Field(None, description="How often it is tried, with the waits of its type.")
     retry: RetryPolicy | None = Field(None, description="A policy of its own, instead of that of its type.")
     exact: bool | None = Field(None, description="Keep a time more than an hour ahead to the second.")
-    parent: Id | None = None
+    parent: Id | None = Field(None, description="The job that it belongs to: kept with it, it waits for nothing.")
     callback: EndpointName | None = Field(None, description="The callback endpoint that is told how the job ends.")
 
     @model_validator(mode="after")
@@ -228,7 +228,9 @@ class JobDocument(Document):
     finished_at: datetime | None
     worker: str | None
     result: Any = Field(None, description="In lists null, unless `fields` names it.")
-    error: ErrorDocument | None
+    error: ErrorDocument | None = Field(
+        description="Of a job that succeeded: null, or why its result could not be kept (`ResultDropped`)."
+    )
     idempotency_key: str | None
     parent: str | None
     replays: int

@@ -16,7 +16,9 @@ from fairlead.core.jobs.ids import is_id
 from fairlead.core.jobs.job_records import AttemptRecord, JobFilter, JobRecord, JobType, Page
 from fairlead.core.jobs.payload import check_payload
 from fairlead.core.jobs.states import State
+from fairlead.core.protection.limits import joined
 from fairlead.errors import IllegalMove, JobError, JobNotFound, UnsafePayload
+from fairlead.handlers.options import own_limits_of
 from fairlead.handlers.registered import check_schema, registered_marks, registered_type
 from fairlead.records.store import Store
 from fairlead.runtime.operator import Operator
@@ -302,4 +304,4 @@ def _with_missing(outcome: Outcome, job_ids: Sequence[str], records: Sequence[Jo
 
 def _limits(record: JobRecord, job_type: JobType, payload: Mapping[str, Any]) -> str:
     """The marks of the edited payload; where only the handler's code could tell its key, the job keeps its own."""
-    return registered_marks(job_type, payload, record.limits)
+    return joined(registered_marks(job_type, payload, record.limits), own_limits_of(record.options))

@@ -14,10 +14,9 @@ from fairlead.handlers.spec import HandlerSpec
 from fairlead.telemetry.events import current_claim
 from fairlead.worker.failures import outcome_of
 from fairlead.worker.threads import HandlerThreads, ThreadCall
-from fairlead.worker.tools import RunTools, dump_result
+from fairlead.worker.tools import RunTools, succeeded
 
 STOP_PATIENCE = 5.0  # seconds that a cancelled handler has to end
-SUCCEEDED = Outcome(Ending.SUCCEEDED)
 CANCELLED_ITSELF = Outcome(Ending.FAILED, error=ErrorInfo("CancelledError", "the handler cancelled itself"))
 
 
@@ -102,7 +101,7 @@ class Runner:
                 result, error = await self._in_thread(run, partial(spec.function, *given, **arguments))
                 if error is not None:
                     return await _interrupted(context, outcome_of(error, spec))
-            outcome = self._succeeded(result)
+            outcome = succeeded(result, self._result_limit)
             if context is not None and context.open_transaction is not None and self._tools is not None:
                 return await self._tools.commit(claim, outcome, context.open_transaction)
             return outcome
@@ -115,10 +114,6 @@ class Runner:
         finally:
             if context is not None and context.end():
                 await context.roll_back()
-
-    def _succeeded(self, result: Any) -> Outcome:
-        """A success with its result as JSON; an error if it cannot be kept."""
-        return SUCCEEDED if result is None else Outcome(Ending.SUCCEEDED, dump_result(result, self._result_limit))
 
     async def _in_thread(self, run: Run, function: Callable[[], Any]) -> tuple[Any, BaseException | None]:
         """What the function returned or raised: returned, since no coroutine can raise a StopIteration."""

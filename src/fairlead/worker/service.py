@@ -110,6 +110,7 @@ class Worker:
             self._claimer.long_jobs,
         )
         self._told: tuple[dict[str, Any], float] = ({}, 0.0)  # the last report, and when it was sent
+        self._lease_over = asyncio.Event()
         self._reports = Periodic(self._report, REPORT_EVERY)
         self._cancels = Periodic(self._look_for_cancels, CANCELS_EVERY)
         self._repeated = [
@@ -183,11 +184,18 @@ class Worker:
         self._telemetry.emit(WorkerStarted(self.info.id, self.info.pools, self.slots.size))
 
     async def _work(self) -> None:
-        await self._feed()
-        if self._clock.over():
-            await self._abandon()
-        else:
-            await self._drain()
+        """Feed the slots until there is a reason to stop; a lost lease is one even while a claim has no answer."""
+        feeding, ending = asyncio.ensure_future(self._feed()), asyncio.ensure_future(self._lease_over.wait())
+        try:
+            await asyncio.wait([feeding, ending], return_when=asyncio.FIRST_COMPLETED)
+            if feeding.done():
+                feeding.result()
+            feeding.cancel()
+            await (self._abandon() if self._clock.over() else self._drain())
+        finally:
+            for task in (feeding, ending):
+                task.cancel()
+            await asyncio.gather(feeding, ending, return_exceptions=True)
 
     async def _feed(self) -> None:
         """Keep the slots full until there is a reason to stop."""
@@ -199,7 +207,8 @@ class Worker:
                 continue
             try:
                 began = time.monotonic()
-                claims = await self._claimer.take(wanted, self.slots.count)
+                self._accounts.settle_if_due(began)
+                claims = await self._claimer.take(wanted, self.slots.count, self._accounts.announce)
                 self.slots.pace.claimed(time.monotonic() - began)
             except StoreError as error:
                 await trouble.pause(error)
@@ -274,6 +283,7 @@ class Worker:
             self._accounts.settle_if_due(now)
             self._look_for_wear()
             if self._clock.over():
+                self._lease_over.set()
                 self._alert()
 
     def _look_for_wear(self) -> None:

@@ -8,17 +8,18 @@ from pydantic_core import PydanticSerializationError, to_json
 
 from fairlead.core.jobs.checkpoints import LastCheckpoint, NewCheckpoint, StoredCheckpoint
 from fairlead.core.jobs.failure import Policies
-from fairlead.core.jobs.model import Claim, Outcome
+from fairlead.core.jobs.model import Claim, Ending, ErrorInfo, Outcome
 from fairlead.core.jobs.payload import check_payload
 from fairlead.core.jobs.progress import ProgressReport
 from fairlead.core.jobs.settle import settle
-from fairlead.errors import LeaseLost, PayloadError
+from fairlead.errors import LeaseLost, PayloadError, ResultDropped
 from fairlead.handlers.checkpoints import Told
 from fairlead.ports.jobs import BlockingTransaction, OpenTransaction
 from fairlead.records.store import Store
 from fairlead.worker.checkpoints import CheckpointBook
 from fairlead.worker.progress import ProgressBook
 
+SUCCEEDED = Outcome(Ending.SUCCEEDED)
 ANY = Policies()  # a success is one whatever the type's policies are
 
 
@@ -85,6 +86,16 @@ class RunTools:
         if not await opened.settle(settlement):
             raise LeaseLost(f"job {claim.id} is not this run's any more; its transaction was rolled back")
         return Outcome(outcome.ending, outcome.result, stored=settlement)
+
+
+def succeeded(result: Any, limit: int) -> Outcome:
+    """A success with its result as JSON. The work is done; a result that cannot be kept is dropped."""
+    if result is None:
+        return SUCCEEDED
+    try:
+        return Outcome(Ending.SUCCEEDED, dump_result(result, limit))
+    except PayloadError as error:
+        return Outcome(Ending.SUCCEEDED, error=ErrorInfo(ResultDropped.__name__, str(error), failure=None))
 
 
 def dump_result(result: Any, limit: int, what: str = "result") -> str:

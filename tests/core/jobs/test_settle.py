@@ -205,8 +205,42 @@ def test_attempts_and_crashes_are_accounted_exactly(endings: list[Ending]) -> No
 @pytest.mark.parametrize(("ending", "state"), [(Ending.CANCELLED, State.CANCELLED), (Ending.EXPIRED, State.EXPIRED)])
 @pytest.mark.parametrize("source", [*sorted(PENDING), State.RUNNING])
 def test_whatever_is_live_can_be_cancelled_and_expire(source: State, ending: Ending, state: State) -> None:
-    settlement = settle(held_in(source), Outcome(ending), POLICY, Random(1))
+    job = held_in(source)._replace(attempt=int(source is State.RUNNING), crashes=0)
+    settlement = settle(job, Outcome(ending), POLICY, Random(1))
     assert (settlement.state, settlement.recorded) == (state, source is State.RUNNING)
+
+
+@pytest.mark.parametrize("source", [*sorted(PENDING), State.RUNNING])
+@pytest.mark.parametrize(("failures", "crashes"), [(1, 0), (0, 1)])
+def test_a_job_that_ran_in_time_does_not_expire_but_is_dead(source: State, failures: int, crashes: int) -> None:
+    job = held_in(source)._replace(attempt=failures + (source is State.RUNNING), crashes=crashes)
+    settlement = settle(job, Outcome(Ending.EXPIRED), POLICY, Random(1))
+    assert settlement.state is State.DEAD
+    assert settlement.error is not None
+    assert settlement.error.message == "it failed, and its not_after passed before its next attempt could start"
+
+
+@pytest.mark.parametrize(("left", "state"), [(None, State.RETRYING), (61.0, State.RETRYING), (59.0, State.DEAD)])
+def test_a_retry_that_would_come_after_not_after_is_a_dead_letter(left: float | None, state: State) -> None:
+    policy = Retry.fixed("1m", attempts=5, jitter="none")
+    settlement = settle(CLAIM._replace(time_left=left), Outcome(Ending.FAILED, error=ERROR), policy, Random(1))
+    assert settlement.state is state
+    assert settlement.error is not None
+    assert settlement.error.message == "bad" + (
+        " (not tried again: its not_after would have passed)" if state is State.DEAD else ""
+    )
+
+
+def test_a_job_that_took_several_workers_with_it_is_poison() -> None:
+    job, classes = CLAIM._replace(crashes=0), []
+    while True:
+        settlement = settle(job, Outcome(Ending.LOST), POLICY, Random(1))
+        assert settlement.error is not None
+        classes.append(settlement.error.failure)
+        if settlement.state is State.DEAD:
+            break
+        job = job._replace(crashes=settlement.crashes)
+    assert classes == [FailureClass.CRASH] * (CRASH_LIMIT - 1) + [FailureClass.POISON]
 
 
 @pytest.mark.parametrize("source", [State.SUCCEEDED, State.CANCELLED, State.EXPIRED])

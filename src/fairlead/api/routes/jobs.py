@@ -241,6 +241,7 @@ async def _job(caller: Caller, job_id: str) -> JobDocument:
 async def _prepare(caller: Caller, wanted: JobSubmission, trace: str | None) -> NewJob:
     options = options_of(wanted, caller.tenant_for(wanted.tenant), trace)
     registered = await caller.service.types.find(wanted.type)
+    await caller.require_pool(wanted.pool)
     job = prepare(registered, wanted.payload, options, caller.service.settings, wanted.attempts)
     await caller.service.client.require_callback(options)
     return job
