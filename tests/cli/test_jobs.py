@@ -107,7 +107,7 @@ def test_show_has_the_last_run_of_a_job_that_succeeded(run: Run, any_shop: Shop)
 def test_show_in_json_has_the_attempts(run: Run, any_shop: Shop) -> None:
     (failed,) = any_shop.work((any_shop.fail, {"text": "no luck"}))
     document = json.loads(run("jobs", "show", failed, "--json", "--database", any_shop.url).stdout)
-    assert document.keys() == JOB_KEYS | {"attempts", "timeline", "attempts_allowed", "timeout"}
+    assert document.keys() == JOB_KEYS | {"attempts", "timeline", "checkpoints", "attempts_allowed", "timeout"}
     fingerprint = document["error"].pop("fingerprint")
     assert len(fingerprint) == 12
     assert (document["error"]["type"], document["error"]["message"]) == ("ValueError", "no luck")
