@@ -151,6 +151,23 @@ def fairness(
 
 
 @app.command()
+def windows(
+    store: StoreUrl = None,
+    seconds: Seconds = 100.0,
+    takes: Annotated[str, typer.Option(help="Seconds that each tenant's jobs take.")] = "2,0.2,0.02",
+    weights: Annotated[str, typer.Option(help="The tenants' weights.")] = "10,100,1000",
+    processes: Processes = 2,
+    concurrency: Annotated[int, typer.Option(min=1)] = 20,
+    as_json: Json = False,
+) -> None:
+    """What tenants get in every 10 s, where the jobs of one type take longer for some of them."""
+    from benchmarks.fairness import windows
+
+    lengths, given = ([float(value) for value in values.split(",")] for values in (takes, weights))
+    run(store, as_json, lambda scratch: windows(scratch, seconds, lengths, given, processes, concurrency))
+
+
+@app.command()
 def chart() -> None:
     """Write the table and the chart of docs/performance.md from benchmarks/figures.json."""
     from benchmarks.chart import write_all

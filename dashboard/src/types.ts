@@ -118,6 +118,16 @@ export interface ChangeReport {
   changed: number;
 }
 
+export interface CheckpointDocument {
+  number: number;
+  name: string;
+  at: string;
+  size: number;
+  fence: number;
+  version: number;
+  resumptions: number;
+}
+
 export interface CreatedKeyDocument {
   id: string;
   name: string;
@@ -303,6 +313,7 @@ export interface JobDetail {
   timeout: number | null;
   attempts: AttemptDocument[];
   timeline: MomentDocument[];
+  checkpoints: CheckpointDocument[];
 }
 
 export interface JobDocument {

@@ -1,4 +1,7 @@
-"""The application: a database, the job types declared in code, and the ways to use both."""
+"""The application: a database, the job types declared in code, and the ways to use both.
+
+Every worker process imports this module, so what only others need is imported where it is used.
+"""
 
 import asyncio
 import atexit
@@ -9,11 +12,11 @@ import threading
 import time
 from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
 from dataclasses import replace
+from functools import cached_property
 from pathlib import Path
-from typing import Any, Concatenate, ParamSpec, Self, TypeVar, Unpack, overload
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Self, TypeVar, Unpack, overload
 from weakref import WeakKeyDictionary, WeakSet
 
-from fairlead.app_schedules import Schedules
 from fairlead.client.admission import Admission
 from fairlead.client.blocking import Bridge, Guard, ThreadClient, run_through
 from fairlead.client.by_name import named_call, submit_by_name
@@ -22,10 +25,7 @@ from fairlead.client.handler import Handler, HandlerDecorator
 from fairlead.client.job import Job, with_result
 from fairlead.config import load_settings
 from fairlead.core.durations import Duration
-from fairlead.core.insight.explain import Explanation
-from fairlead.core.insight.timeline import Moment
 from fairlead.core.jobs.cancel import GRACE
-from fairlead.core.jobs.dead_letters import DeadGroup
 from fairlead.core.jobs.failure import FailureClass
 from fairlead.core.jobs.job_records import AttemptRecord, JobFilter, JobRecord, Page
 from fairlead.core.jobs.model import Priority
@@ -35,26 +35,29 @@ from fairlead.core.protection.breaker import Breaker
 from fairlead.core.protection.quarantine import Quarantine
 from fairlead.core.protection.retry_budget import RetryBudget
 from fairlead.core.web.callbacks import check_type_name
-from fairlead.embedded import embedded_worker
 from fairlead.errors import ConfigError
 from fairlead.handlers.context import Context
 from fairlead.handlers.options import require_known
-from fairlead.handlers.recurring import Terms, handler_schedule
 from fairlead.handlers.spec import Declaration, Registry, class_table
-from fairlead.operate import cancel_jobs, dead_letters
-from fairlead.operate.cancel_jobs import CancelCounts
 from fairlead.records.store import Store
 from fairlead.runtime.operator import Operator, whoami
 from fairlead.telemetry.events import Event, Telemetry
 from fairlead.wiring import check_url, is_in_memory, make_blocking_store, make_lease_book, make_store, migrate
-from fairlead.worker.service import Worker
+
+if TYPE_CHECKING:
+    from fairlead.app_schedules import Schedules
+    from fairlead.core.insight.explain import Explanation
+    from fairlead.core.insight.timeline import Moment
+    from fairlead.core.jobs.dead_letters import DeadGroup
+    from fairlead.handlers.recurring import Terms
+    from fairlead.operate.cancel_jobs import CancelCounts
+    from fairlead.worker.service import Worker
 
 P = ParamSpec("P")
 Result = TypeVar("Result")
 AnyHandler = TypeVar("AnyHandler", bound=Handler[..., Any])
 
 LAST_PATIENCE = 5.0  # seconds that the end of a program waits for the database
-
 _apps: "WeakSet[App]" = WeakSet()
 
 
@@ -74,7 +77,6 @@ class App:
         **settings: Any,
     ) -> None:
         """`name` tells this app's declared schedules from those of others in the database: the module, if not given.
-
         `database_url` is sqlite:///file.db, sqlite:///:memory: or postgresql://…; without it the settings decide
         (fairlead.toml, FAIRLEAD_DATABASE_URL). Other settings can be given by name; see fairlead.config.Settings.
         `clock` is the time of a SQLite store: tests may hand over a fairlead.testing.ManualClock. `breaker` and
@@ -85,7 +87,6 @@ class App:
         own_name = check_name("app", name or _module(sys._getframe(1).f_globals))
         self.registry = Registry(own_name, breaker, quarantine, retry_budget)
         self.include = tuple(include)
-        self.schedules = Schedules(self)
         self.telemetry = Telemetry()
         self.clock = clock
         self.admission = Admission()
@@ -97,6 +98,13 @@ class App:
         self._memory_store: Store | None = None
         self._memory_lock = threading.Lock()
         _apps.add(self)
+
+    @cached_property
+    def schedules(self) -> "Schedules":
+        """Recurring jobs that are made and changed at run time."""
+        from fairlead.app_schedules import Schedules
+
+        return Schedules(self)
 
     def __repr__(self) -> str:
         return f"<fairlead.App with {len(self.registry)} job types>"
@@ -135,18 +143,14 @@ class App:
         *,
         name: str | None = None,
         payload: Mapping[str, Any] | None = None,
-        **terms: Unpack[Terms],
+        **terms: "Unpack[Terms]",
     ) -> Callable[[AnyHandler], AnyHandler]:
-        """Declare a schedule for a handler, above `@app.handler(...)`: cron with five or six fields, @daily, every 30s.
-
-        A handler can have several; beside the first, each needs a `name`.
-        """
+        """Declare a schedule, above `@app.handler(...)`: cron, @daily, every 30s; a second one needs a `name`."""
+        from fairlead.handlers.recurring import handler_schedule
 
         def declare_schedule(handler: AnyHandler) -> AnyHandler:
             if not isinstance(handler, Handler):
-                raise ConfigError(
-                    "@app.recurring(...) belongs above @app.handler(...): it declares when a handler runs"
-                )
+                raise ConfigError("@app.recurring(...) belongs above @app.handler(...), which it runs")
             tenant, limit = self.settings.default_tenant, self.settings.payload_limit
             spec = handler_schedule(name, expression, handler.spec, payload, terms, tenant, limit)
             self.registry.add_schedule(spec)
@@ -236,11 +240,11 @@ class App:
         """The runs of a job that did not end it well, oldest first."""
         return await (await self.client()).attempts(job_id)
 
-    async def timeline(self, job_id: str) -> list[Moment]:
+    async def timeline(self, job_id: str) -> "list[Moment]":
         """All that happened to a job, in order: its states, runs, waits, and what operators did with it."""
         return await (await self.client()).timeline(job_id)
 
-    async def explain(self, job_id: str) -> Explanation:
+    async def explain(self, job_id: str) -> "Explanation":
         """Why a job is where it is, and when it should start."""
         return await (await self.client()).explain(job_id)
 
@@ -272,7 +276,9 @@ class App:
 
         Returns `cancelled`, or `running` where the worker was asked. IllegalMove if the job has ended.
         """
-        return await cancel_jobs.cancel_one(await self.store(), job_id, Operator(actor or whoami(), reason), grace)
+        from fairlead.operate.cancel_jobs import cancel_one
+
+        return await cancel_one(await self.store(), job_id, Operator(actor or whoami(), reason), grace)
 
     async def cancel_many(
         self,
@@ -286,8 +292,10 @@ class App:
         idempotency_key: str | None = None,
         grace: Duration = GRACE,
         actor: str | None = None,
-    ) -> CancelCounts:
+    ) -> "CancelCounts":
         """Cancel all live jobs that fit, in batches; says how many, and of how many the worker was asked."""
+        from fairlead.operate import cancel_jobs
+
         wanted = JobFilter(states, type, tenant, pool, priority, idempotency_key)
         if wanted == JobFilter():
             raise ConfigError("say which jobs to cancel: a type, a tenant, a pool ...; states=tuple(State) means all")
@@ -302,8 +310,10 @@ class App:
         pool: str | None = None,
         fingerprint: str | None = None,
         limit: int = 100,
-    ) -> list[DeadGroup]:
+    ) -> "list[DeadGroup]":
         """Dead jobs by type and what they died of, the largest group first."""
+        from fairlead.operate import dead_letters
+
         wanted = JobFilter(type=type, tenant=tenant, pool=pool, fingerprint=fingerprint)
         return await dead_letters.groups(await self.store(), wanted, limit)
 
@@ -311,12 +321,16 @@ class App:
         self, job_id: str, *, reason: str, payload: Mapping[str, Any] | None = None, actor: str | None = None
     ) -> None:
         """Run a dead job again, with its own payload or another that fits its type; the audit keeps who and why."""
+        from fairlead.operate.dead_letters import replay_one
+
         operator = Operator(actor or whoami(), reason)
-        await dead_letters.replay_one(await self.store(), job_id, operator, payload, self.settings.payload_limit)
+        await replay_one(await self.store(), job_id, operator, payload, self.settings.payload_limit)
 
     async def purge(self, job_id: str, *, reason: str, actor: str | None = None) -> None:
         """Remove a dead job for good, with its payload, result and errors; the audit keeps its id, who and why."""
-        await dead_letters.purge_one(await self.store(), job_id, Operator(actor or whoami(), reason))
+        from fairlead.operate.dead_letters import purge_one
+
+        await purge_one(await self.store(), job_id, Operator(actor or whoami(), reason))
 
     def on_event(self, listener: Callable[[Event], None], jobs: bool = True) -> None:
         """Call the listener for what happens in workers and services of this process; `jobs` includes each run."""
@@ -325,11 +339,10 @@ class App:
     @contextlib.asynccontextmanager
     async def worker(
         self, pools: tuple[str, ...] = ("short",), concurrency: int = 50, reserve: tuple[str, ...] = ()
-    ) -> AsyncIterator[Worker]:
-        """Run a worker and the services inside this program; leaving the block drains it.
+    ) -> "AsyncIterator[Worker]":
+        """Run a worker and the services here until the block ends; `reserve` are the only tenants it serves, if any."""
+        from fairlead.embedded import embedded_worker
 
-        With `reserve` it serves these tenants only, with slots that nobody else can take.
-        """
         store = await self.store()
         book = make_lease_book(self.settings.database_url, store)
         async with embedded_worker(

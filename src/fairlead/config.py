@@ -81,6 +81,7 @@ class Settings(BaseModel):
     default_tenant: str = Field("default", min_length=1, max_length=200)
     payload_limit: int = Field(64 * 1024, ge=1024, le=1024 * 1024)
     result_limit: int = Field(64 * 1024, ge=1024, le=1024 * 1024)
+    checkpoint_limit: int = Field(64 * 1024, ge=1024, le=1024 * 1024)
     api_body_limit: int = Field(1024 * 1024, ge=1024, le=64 * 1024 * 1024)
     api_followers: int = Field(1_000, ge=1, le=100_000)
     api_rate: float = Field(5_000.0, ge=0.001, le=1_000_000)

@@ -9,6 +9,7 @@
     │   ├── InvalidArguments        the arguments do not fit the handler's types
     │   ├── UnsafePayload           NUL, NaN, Infinity, lone surrogates, too deep
     │   ├── PayloadTooLarge
+    │   ├── UnknownPool             there is no such pool, and the key is a tenant's
     │   └── UnknownCallback         there is no such callback endpoint for the job's tenant
     ├── Refused                     a submission refused for now: try again after `retry_after` seconds
     │   ├── TenantQueueFull         the tenant has as many waiting jobs as it may have
@@ -18,6 +19,7 @@
     │   ├── JobNotFound
     │   ├── JobNotDone              a wait ran out of time
     │   ├── JobFailed               a wait ended in a state other than succeeded
+    │   ├── ResultDropped           a job succeeded, and its result could not be kept
     │   ├── JobCancelled            raised in a handler whose job is to be cancelled
     │   ├── IllegalMove             a state change that the table of states does not allow
     │   └── ReplayStopped           a replay in stages stopped, because jobs failed again
@@ -106,6 +108,12 @@ class PayloadTooLarge(PayloadError):
     code = "PAYLOAD_TOO_LARGE"
 
 
+class UnknownPool(PayloadError):
+    """A tenant's key names a pool that nobody has declared and no worker serves."""
+
+    code = "UNKNOWN_POOL"
+
+
 class UnknownCallback(PayloadError):
     """There is no callback endpoint of this name for the job's tenant."""
 
@@ -176,6 +184,12 @@ class JobFailed(JobError):
     """The job ended in a state other than succeeded."""
 
     code = "JOB_FAILED"
+
+
+class ResultDropped(JobError):
+    """The job succeeded, but its result could not be kept: it was too large, or not JSON."""
+
+    code = "RESULT_DROPPED"
 
 
 class JobCancelled(JobError):

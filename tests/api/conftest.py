@@ -28,7 +28,7 @@ def mail_app(url: str, **settings: Any) -> App:
     async def mail(to: str, copies: int = 1) -> str:
         if to == "nobody":
             raise ValueError("there is no such address")
-        return f"sent to {to}"
+        return f"sent to {to}" if len(to) < 1000 else f"sent to {to} with a receipt that is longer than the address"
 
     return app
 

@@ -227,6 +227,9 @@ async def test_lists_have_only_what_is_ones_own(api: Api) -> None:
     assert dead_theirs not in listed
     (group,) = (await api.call("GET", "/v1/dead-letters/groups", key)).json()["groups"]
     assert (group["count"], group["tenants"], group["sample"]) == (1, 1, dead_mine)
+    assert (await api.call("GET", "/v1/dead-letters/count", key)).json() == {"count": 1}
+    assert (await api.call("GET", "/v1/dead-letters/count")).json() == {"count": 2}
+    assert (await api.call("GET", "/v1/dead-letters/count", params={"tenant": OWN})).json() == {"count": 1}
 
 
 @pytest.mark.parametrize("name", [OWN, "x"])

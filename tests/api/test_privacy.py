@@ -5,6 +5,7 @@ import json
 import time
 from collections.abc import AsyncIterator
 from contextlib import aclosing
+from dataclasses import replace
 from typing import Any
 
 import httpx2
@@ -17,8 +18,8 @@ from fairlead.core.jobs.progress import RunReport
 from fairlead.runtime.operator import Operator
 from tests.api.conftest import LANE, MEMORY, Api
 from tests.api.test_follow import events_of, served, until_followed
-from tests.contract.making import claim_one, new_lease
-from tests.support.settings import set_depth
+from tests.contract.making import claim_one, new_lease, worker_info
+from tests.support.settings import set_depth, set_pool
 
 
 async def test_operators_reasons_and_names_are_not_shown_to_tenants(api: Api) -> None:
@@ -225,3 +226,33 @@ async def test_no_name_can_lead_elsewhere_in_a_path(api: Api) -> None:
         path = f"/v1/settings/pool/{name.replace('/', '%2F')}"
         answer = await api.call("PUT", path, content=body, headers={"Content-Type": "application/json"})
         assert answer.status_code in (404, 405, 422), (name, answer.text)
+
+
+async def test_a_tenants_key_names_no_pool_that_is_not_there(any_api: Api) -> None:
+    key = await any_api.key("enqueue", "operate", tenant="acme")
+    job = {"type": "mail", "payload": {"to": "ann"}}
+    schedule = {"name": "acme:nightly", "expression": "@daily", "type": "mail", "payload": {"to": "ann"}}
+    hook = {"name": "hook", "url": "https://example.org/hook"}
+    asked: list[tuple[str, str, dict[str, Any]]] = [
+        ("POST", "/v1/jobs", job), ("POST", "/v1/schedules", schedule), ("POST", "/v1/callbacks", hook),
+    ]  # fmt: skip
+    for method, path, body in asked:
+        refused = await any_api.call(method, path, key, json={**body, "pool": "made-up"})
+        assert (refused.status_code, refused.json()["code"]) == (422, "UNKNOWN_POOL"), path
+        assert "no worker serves it" in refused.json()["detail"]
+    batch = await any_api.call("POST", "/v1/jobs/batch", key, json={"jobs": [{**job, "pool": "made-up"}, job]})
+    assert [item["status"] for item in batch.json()["results"]] == [422, 202]
+    changed = await any_api.call("PATCH", "/v1/callbacks/hook", key, json={"pool": "made-up"})
+    assert changed.json()["code"] == "UNKNOWN_POOL"
+    assert (await any_api.call("POST", "/v1/jobs", json={**job, "pool": "made-up"})).status_code == 202, (
+        "an operator may"
+    )
+
+
+async def test_a_tenants_key_may_name_a_pool_that_is_declared_or_served(api: Api) -> None:
+    key = await api.key("enqueue", tenant="acme")
+    body = {"type": "mail", "payload": {"to": "ann"}}
+    await set_pool(api.store, "set-up", {"wait": 1.0}, Operator("ada"))
+    await api.store.workers.register(replace(worker_info(new_lease().owner), pools=("served",)), 60.0)
+    for pool in ("short", "set-up", "served"):
+        assert (await api.call("POST", "/v1/jobs", key, json={**body, "pool": pool})).status_code == 202, pool

@@ -110,6 +110,16 @@ def test_fairness(tmp_path: Path) -> None:
     assert entitled == pytest.approx(delivered, abs=0.05)
 
 
+def test_windows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fairness, "UNPROVEN", 0.5)
+    sizes = ["--seconds", "3", "--takes", "0.1,0.02", "--weights", "1,3", "--processes", "1", "--concurrency", "4"]
+    found = study(tmp_path, "windows", *sizes)
+    assert [(row["tenant"], row["takes"]) for row in found["rows"]] == [("tenant-0", 0.1), ("tenant-1", 0.02)]
+    assert 0 < found["least_ratio"] <= 1 <= found["most_ratio"]
+    small, large = found["rows"]
+    assert large["due_s"] == pytest.approx(3 * small["due_s"], abs=0.1)
+
+
 def test_jain() -> None:
     assert jain([1.0, 1.0, 1.0]) == 1.0
     assert jain([3.0, 0.0, 0.0]) == pytest.approx(1 / 3)

@@ -193,6 +193,23 @@ def test_wait_gives_the_result(run: Run, shop: Shop) -> None:
     assert (document["state"], document["result"]) == ("succeeded", "hello Ann")
 
 
+def test_wait_says_that_a_job_succeeded_whose_result_was_dropped(run: Run, shop: Shop) -> None:
+    async def with_worker() -> list[Any]:
+        arguments = ("enqueue", "greet", '{"name": "Ann", "times": 20000}', "--wait", "20", "--database", shop.url)
+        async with shop.app, shop.app.worker(pools=("medium",)):
+            return [await asyncio.to_thread(run, *arguments, *more) for more in ([], ["--json"])]
+
+    told, as_json = asyncio.run(with_worker())
+    assert (told.exit_code, as_json.exit_code) == (0, 0)
+    assert "succeeded" in told.stdout
+    assert "its result was dropped: the result has" in told.stdout
+    document = json.loads(as_json.stdout)
+    assert (document["state"], document["result"]) == ("succeeded", None)
+    assert document["error"]["type"] == "ResultDropped"
+    shown = run("jobs", "show", document["id"], "--database", shop.url)
+    assert "ResultDropped" in shown.stdout
+
+
 def test_wait_tells_of_a_failure_after_the_document(run: Run, shop: Shop) -> None:
     async def with_worker() -> Any:
         arguments = ("enqueue", "fail", '{"text": "no luck"}', "--wait", "20", "--json", "--database", shop.url)

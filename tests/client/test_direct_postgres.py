@@ -12,7 +12,7 @@ from fairlead.client import gather
 from fairlead.client.blocking import run_through
 from fairlead.errors import StoreUnavailable
 from fairlead.records.lanes import KnownLanes
-from fairlead.stores.postgres import blocking
+from fairlead.stores.postgres import blocking, store
 from fairlead.stores.postgres.blocking import BlockingPostgresStore
 from tests.client.program import Program
 
@@ -50,9 +50,9 @@ def test_threads_share_a_few_connections(on_postgres: Program) -> None:
 
 
 def test_a_job_that_is_stored_already_is_not_stored_twice(on_postgres: Program) -> None:
-    store, (job,) = on_postgres.store().jobs, on_postgres.mail._build([{}], on_postgres.mail._shared())
+    jobs, (job,) = on_postgres.store().jobs, on_postgres.mail._build([{}], on_postgres.mail._shared())
     for again in (False, False, True):
-        (answer,) = run_through(store.enqueue([job], again))
+        (answer,) = run_through(jobs.enqueue([job], again))
         assert (answer.id, answer.duplicate) == (job.id, False)
     assert on_postgres.stored() == 1
 
@@ -73,15 +73,16 @@ def test_a_shut_down_leaves_no_connection(on_postgres: Program) -> None:
     assert connections(on_postgres) == []
 
 
-@pytest.mark.parametrize("key", [None, "k"])
+@pytest.mark.parametrize(("key", "error"), [(None, "did not answer"), ("k", "waited too long for a lock")])
 def test_a_server_that_does_not_answer_is_given_up(
-    on_postgres: Program, monkeypatch: pytest.MonkeyPatch, key: str | None
+    on_postgres: Program, monkeypatch: pytest.MonkeyPatch, key: str | None, error: str
 ) -> None:
-    """Within a transaction as well, which is rolled back."""
+    """With a key in a transaction, which waits for locks a short time only and is rolled back."""
     monkeypatch.setattr(blocking, "DEADLINE", 0.3)
+    monkeypatch.setattr(store, "KEY_PATIENCE", 0.0)
     monkeypatch.setattr(gather, "PATIENCE", 0.0)
     handler = on_postgres.mail.options(idempotency_key=key)
-    with locked(on_postgres), pytest.raises(StoreUnavailable, match="did not answer"):
+    with locked(on_postgres), pytest.raises(StoreUnavailable, match=error):
         handler.delay(1)
     assert on_postgres.stored() == 0
     assert not handler.delay(2).duplicate
@@ -107,10 +108,10 @@ def test_what_a_signal_handler_raises_reaches_the_caller(on_postgres: Program) -
 
 
 def test_a_closed_store_says_so_and_can_be_opened_again(postgres_url: str) -> None:
-    store = BlockingPostgresStore(postgres_url, KnownLanes())
+    closed = BlockingPostgresStore(postgres_url, KnownLanes())
     for _ in range(2):
-        run_through(store.open())
-        run_through(store.wake(["short"]))
-        run_through(store.close())
+        run_through(closed.open())
+        run_through(closed.wake(["short"]))
+        run_through(closed.close())
         with pytest.raises(StoreUnavailable, match="closed"):
-            run_through(store.wake(["short"]))
+            run_through(closed.wake(["short"]))

@@ -25,6 +25,7 @@ from fairlead import (
     JobNotFound,
     Priority,
     RequestRefused,
+    ResultDropped,
     Retry,
     State,
     StoreUnavailable,
@@ -151,6 +152,10 @@ async def test_the_whole_life_of_a_job(api: Api, client: HTTPClient) -> None:
         job = await client.enqueue("mail", {"to": "ann"})
         assert await job.wait(timeout=60) == "sent to ann"
         assert [name async for name, _ in client.events(job.id)] == ["state", "result"]
+        large = await client.enqueue("mail", {"to": "a" * 65_500, "copies": 1})
+        with pytest.raises(ResultDropped, match="succeeded, but its result was dropped"):
+            await large.wait(timeout=60)
+        assert await large.state() is State.SUCCEEDED
         failing = await client.enqueue("mail", {"to": "nobody"}, attempts=1)
         with pytest.raises(JobFailed, match="no such address"):
             await failing.wait(timeout=60)

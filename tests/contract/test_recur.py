@@ -156,16 +156,21 @@ async def test_skip_makes_no_second_job_while_one_is_live(world: World) -> None:
     assert outcomes == [FireOutcome.FIRED, FireOutcome.SKIPPED, FireOutcome.FIRED]
 
 
-async def test_queue_one_lets_one_wait_behind_the_running(world: World) -> None:
+async def test_queue_one_lets_one_fire_wait_until_the_job_before_it_has_ended(world: World) -> None:
     align(world)
     await add(world, spec(overlap=Overlap.QUEUE_ONE))
     scheduler = Scheduler(world.store)
     await scheduler.run_after(world, 10)
-    await claim_one(world.store, new_lease())
+    running = await claim_one(world.store, new_lease())
     for _ in range(3):
         await scheduler.run_after(world, 10)
-    outcomes = [fire.outcome for fire in await fires(world.store)]
-    assert outcomes == [FireOutcome.FIRED] * 2 + [FireOutcome.SKIPPED] * 2
+    assert [fire.outcome for fire in await fires(world.store)] == [FireOutcome.FIRED]
+    assert len(await jobs(world.store)) == 1, "nothing that a free slot could start beside the running one"
+    await finish(world.store, running)
+    await scheduler.run_after(world, 1)
+    made = [(fire.outcome, fire.times) for fire in await fires(world.store)]
+    assert made == [(FireOutcome.FIRED, 1), (FireOutcome.FIRED, 1), (FireOutcome.SKIPPED, 2)]
+    assert len(await jobs(world.store)) == 2
 
 
 async def test_history_is_bounded_and_a_live_job_stays_in_sight(world: World) -> None:
@@ -273,9 +278,9 @@ async def test_a_schedule_is_seen_with_the_jobs_that_have_not_ended(world: World
     world.advance(10)
     seen = await world.store.schedules.see("tick")
     assert seen is not None
-    assert (seen.now, seen.live, seen.waiting, seen.is_due) == (start + 10, 0, 0, True)
+    assert (seen.now, seen.live, seen.is_due) == (start + 10, 0, True)
     await Scheduler(world.store).run_after(world, 20)
     await claim_one(world.store, new_lease())
     seen = await world.store.schedules.see("tick")
     assert seen is not None
-    assert (seen.live, seen.waiting, seen.is_due) == (3, 2, False)
+    assert (seen.live, seen.is_due) == (3, False)

@@ -70,6 +70,17 @@ def test_a_night_is_run_by_hand_and_an_old_payload_is_upgraded(tmp_path: Path, d
     assert "An old payload:  {'days': 1, 'total': 1250, 'currency': 'EUR'" in output
 
 
+def test_a_killed_job_goes_on_where_it_was(tmp_path: Path, database: str) -> None:
+    output = run(tmp_path, "-m", "examples.long_job", FAIRLEAD_DATABASE_URL=database)
+    runs = [[int(row) for row in re.findall(r"row (\d+) in", part)] for part in output.split("killed after")]
+    assert [part[-1] for part in runs] == [20, 40, 60]
+    assert runs[0][0] == 1
+    assert all(20 >= again[0] - 1 > 1 for again in runs[1:2])
+    assert all(40 >= again[0] - 1 > 20 for again in runs[2:])
+    assert set().union(*runs) == set(range(1, 61))
+    assert "done in attempt 1\nresumed 2 times" in output
+
+
 def test_the_program_of_the_readme_runs(tmp_path: Path) -> None:
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     found = re.search(r"```python\n(.*?)```", text, re.DOTALL)

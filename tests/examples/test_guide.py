@@ -43,7 +43,7 @@ asyncio.run(main())
 """
 
 
-@pytest.mark.parametrize(("page", "blocks"), [("guide.md", 15), ("recurring.md", 5)])
+@pytest.mark.parametrize(("page", "blocks"), [("guide.md", 15), ("recurring.md", 5), ("long-jobs.md", 6)])
 def test_the_page_runs(tmp_path: Path, database: str, page: str, blocks: int) -> None:
     done = subprocess.run(
         [sys.executable, "-c", PROGRAM, str(ROOT / "docs" / page)],

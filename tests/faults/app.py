@@ -4,6 +4,8 @@ import asyncio
 import contextlib
 import ctypes
 import os
+import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -48,6 +50,20 @@ async def block_loop(ctx: fairlead.Context, seconds: float) -> int:
     time.sleep(seconds)  # noqa: ASYNC251
     note("end", ctx)
     return ctx.fence
+
+
+@app.handler("start_program")
+def start_program(ctx: fairlead.Context, heeds: bool = True, detached: bool = False) -> int:
+    """Starts a program and does not wait for it."""
+    program = "import time; time.sleep(600)"
+    if not heeds:
+        program = f"import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN); print(flush=True); {program}"
+    process = subprocess.Popen([sys.executable, "-c", program], start_new_session=detached, stdout=subprocess.PIPE)
+    if not heeds:
+        assert process.stdout is not None
+        process.stdout.readline()
+    note("start", ctx)
+    return process.pid
 
 
 @app.handler("hold_gil")
@@ -118,3 +134,33 @@ async def book(ctx: fairlead.Context, seconds: float = 0.0, crash: bool = False)
     if crash and ctx.first_attempt:
         os.kill(os.getpid(), 9)
     return ctx.fence
+
+
+@app.handler("items", retry=fairlead.Retry(attempts=20, first="10ms", factor=1.0))
+async def items(ctx: fairlead.Context, total: int, seconds: float) -> int:
+    """A long job that goes on where it was."""
+    async for item in ctx.resume(range(total)):
+        await asyncio.sleep(seconds)
+        note(str(item), ctx)
+    return ctx.attempt
+
+
+@app.handler("thread_items")
+def thread_items(ctx: fairlead.Context, total: int, seconds: float) -> int:
+    """The same in a thread."""
+    for item in ctx.blocking.resume(range(total)):
+        time.sleep(seconds)
+        note(str(item), ctx)
+    return ctx.attempt
+
+
+@app.handler("move", retry=fairlead.Retry(attempts=20, first="10ms", factor=1.0))
+async def move(ctx: fairlead.Context, total: int, seconds: float) -> int:
+    """A long job whose rows are committed with its checkpoints."""
+    async for item in ctx.resume(range(total)):
+        async with ctx.transaction() as connection:
+            await connection.execute("insert into moved values (%s)", [item])
+            await ctx.checkpoint()
+        note(str(item), ctx)
+        await asyncio.sleep(seconds)
+    return ctx.attempt

@@ -7,9 +7,10 @@ import pytest
 
 import fairlead
 from fairlead.core.jobs.job_records import JobType
+from fairlead.core.jobs.model import Lane
 from fairlead.core.jobs.states import State
 from fairlead.core.protection.breaker import Breaker
-from fairlead.core.protection.run_counts import Counted, Sums
+from fairlead.core.protection.run_counts import Counted, Sums, of_group, of_tenant
 from fairlead.errors import StoreUnavailable
 from fairlead.scheduler import recover
 from fairlead.scheduler.recover import Recoverer
@@ -28,14 +29,14 @@ async def world(store_url: str) -> AsyncIterator[World]:
         yield opened
 
 
-async def lose_workers(world: World, workers: int, jobs: int) -> list[Event]:
+async def lose_workers(world: World, workers: int, jobs: int, lane: Lane = LANE) -> list[Event]:
     """Let workers claim jobs and vanish, and recover the jobs."""
     events: list[Event] = []
     telemetry = Telemetry()
     telemetry.listen(events.append)
-    await world.store.jobs.enqueue(new_jobs(workers * jobs))
+    await world.store.jobs.enqueue(new_jobs(workers * jobs, lane))
     for _ in range(workers):
-        assert len(await claim(world.store, await world.worker(10), jobs)) == jobs
+        assert len(await claim(world.store, await world.worker(10), jobs, lane)) == jobs
     world.advance(11)
     await Recoverer(world.store, 1.0, telemetry).run_once()
     return events
@@ -44,7 +45,15 @@ async def lose_workers(world: World, workers: int, jobs: int) -> list[Event]:
 async def test_a_lost_worker_counts_once_however_many_jobs_it_had(world: World) -> None:
     events = await lose_workers(world, workers=2, jobs=50)
     counts = (await world.store.run_counts.read()).sums
-    assert counts == {TYPE: Sums(0, 2), f"quarantine:{LANE.type}": Sums(0, 2)}
+    quarantine = f"quarantine:{LANE.type}"
+    parts = [
+        TYPE,
+        of_tenant(TYPE, LANE.tenant),
+        quarantine,
+        of_group(TYPE, LANE.tenant),
+        of_group(quarantine, LANE.tenant),
+    ]
+    assert counts == dict.fromkeys(parts, Sums(0, 2))
     assert not any(isinstance(event, BreakerOpened) for event in events)
 
 
@@ -88,12 +97,20 @@ async def test_a_crash_whose_count_was_cut_off_counts_once(
     assert (await world.store.run_counts.read()).sums[TYPE].bad == 2
 
 
-async def test_a_type_that_takes_its_workers_down_is_stopped(world: World) -> None:
+async def test_jobs_of_one_tenant_that_take_workers_down_are_stopped_for_that_tenant(world: World) -> None:
     events = await lose_workers(world, workers=3, jobs=1)
     (event,) = [event for event in events if isinstance(event, BreakerOpened)]
-    assert (event.breaker, event.why) == (TYPE, "3 of 3 runs failed within 1m")
+    assert (event.breaker, event.why) == (of_tenant(TYPE, LANE.tenant), "3 of 3 runs failed within 1m")
     (control,) = (await world.store.controls.read()).controls
-    assert (control.kind, control.name) == ("breaker", TYPE)
+    assert (control.kind, control.name) == ("breaker", of_tenant(TYPE, LANE.tenant))
+
+
+async def test_a_type_that_takes_workers_down_with_the_jobs_of_several_tenants_is_stopped_for_all(world: World) -> None:
+    events = []
+    for tenant in ("one", "two", "three"):
+        events += await lose_workers(world, workers=1, jobs=1, lane=LANE._replace(tenant=tenant))
+    (event,) = [event for event in events if isinstance(event, BreakerOpened)]
+    assert (event.breaker, event.why) == (TYPE, "3 of 3 runs failed within 1m")
 
 
 @pytest.mark.parametrize("policy", [{"attempts": 1}, {"written by": "a newer version"}])

@@ -3,12 +3,12 @@
 import json
 
 from fairlead.core.jobs.expiry import FACTS, OPTION, target
-from fairlead.core.jobs.model import Lane, Priority
+from fairlead.core.jobs.model import Ending, Lane, Priority
 from fairlead.core.jobs.states import State
 from fairlead.scheduler import expire
 from fairlead.scheduler.expire import INTERVAL, Expirer
 from fairlead.telemetry.events import Event, LateExecution, Telemetry
-from tests.contract.making import LANE, claim, enqueue_one, new_jobs, new_lease, state_of
+from tests.contract.making import LANE, claim, claim_one, ended, enqueue_one, new_jobs, new_lease, state_of
 from tests.contract.world import World
 
 MISSED = Lane("calls", "acme", "missed", Priority.DEFAULT, 1)
@@ -37,6 +37,19 @@ async def test_late_jobs_expire_wherever_they_wait(world: World, telemetry: Tele
         "it had not started when its not_after had passed by 2s",
         None,
     )
+
+
+async def test_a_job_that_failed_in_time_becomes_a_dead_letter(
+    world: World, telemetry: Telemetry, told: list[Event]
+) -> None:
+    job = await enqueue_one(world.store, not_after=world.clock() + 10)
+    claimed = await claim_one(world.store, new_lease())
+    await world.store.jobs.settle([ended(claimed, Ending.FAILED)])
+    assert await state_of(world.store, job.id) is State.RETRYING
+    world.advance(12)
+    await Expirer(world.store, telemetry).run_once()
+    assert await state_of(world.store, job.id) is State.DEAD
+    assert told == []
 
 
 async def test_running_it_again_changes_nothing(world: World, telemetry: Telemetry, told: list[Event]) -> None:

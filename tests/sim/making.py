@@ -47,6 +47,27 @@ def delivered(findings: Findings, tier: str) -> float:
     return sum(one.delivered for one in tenants if one.tier == tier) / sum(one.delivered for one in tenants)
 
 
+def worst_windows(findings: Findings, takes: dict[str, float], seconds: int = 10) -> dict[str, tuple[float, float]]:
+    """The least and the most that each tenant got of its due in any window; the pool's steps are seconds.
+
+    Only tenants count that are due at least one of their jobs in a window.
+    """
+    pool = findings.pools[0]
+    history = [[step.get(number, 0.0) for number in range(len(pool.tenants))] for step in pool.ledger.history]
+    windows = [
+        [sum(got) for got in zip(*history[start : start + seconds], strict=True)]
+        for start in range(len(history) - seconds + 1)
+    ]
+    weights = sum(one.weight for one in pool.tenants)
+    found = {}
+    for number, one in enumerate(pool.tenants):
+        due = [sum(window) * one.weight / weights for window in windows]
+        if min(due) >= takes[one.name]:
+            ratios = [window[number] / entitled for window, entitled in zip(windows, due, strict=True)]
+            found[one.name] = (min(ratios), max(ratios))
+    return found
+
+
 def backlogged(
     tenants: int, durations: list[float], slots: int, workers: int, seed: int = 1, window: int = 100
 ) -> Scenario:
@@ -62,7 +83,13 @@ def backlogged(
         for number in range(len(durations))
     ]
     plans[-1] |= {"count": tenants - len(durations) + 1, "weight": [1, 2, 3, 5]}
-    pool = {"workers": workers, "view": longest, "tell": longest / 40, "claim_gap": min(durations) / 20}
+    pool = {
+        "workers": workers,
+        "view": longest,
+        "settle": longest / 40,
+        "tell": longest / 40,
+        "claim_gap": min(durations) / 20,
+    }
     return scenario(
         plans,
         {f"t{number}": {"kind": "lognormal", "mean": mean, "sigma": 0.5} for number, mean in enumerate(durations)},

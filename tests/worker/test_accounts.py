@@ -1,5 +1,6 @@
 """A worker's accounts when the store does not do what it should."""
 
+import asyncio
 import time
 from typing import Any
 
@@ -111,10 +112,9 @@ async def test_what_was_guessed_is_put_right_when_the_first_run_has_ended(monkey
     (grant,) = queue.allocate(1, tally.estimates.of)
     tally.started(grant.lane, 1, grant.cost)
     accounts.settle_if_due(time.monotonic())
-    assert tally.guessed
     tally.ended([(LANE, 0.001)])
-    accounts.settle_if_due(time.monotonic())
-    assert not tally.guessed
+    accounts.settle_if_due(time.monotonic() + 0.1)
+    assert not tally.knows_more
     assert queue.allocate(1, tally.estimates.of)[0].cost == pytest.approx(0.001)
 
 
@@ -128,3 +128,61 @@ def test_charges_are_corrected_again_and_again(monkeypatch: pytest.MonkeyPatch) 
         tally.ended([(LANE, 2.0)])
         accounts.settle_if_due(began + round * (keeping.SETTLE_EVERY + 0.01))
         assert sum(accounts._delivered.values()) == pytest.approx(2.0 * round)
+
+
+def test_a_tenant_whose_jobs_take_longer_than_before_is_charged_within_moments(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else it would have got a slot for each of its estimates until the next settlement."""
+    monkeypatch.setattr(keeping, "THRIFT", 0)  # what a settlement costs here says nothing
+    queue, usage, ran = FairQueue(), SlotUsage(), 0.0
+    accounts = Accounts(store_of(shares=Away()), queue, usage, frozenset({"short"}), lambda: [(LANE, ran)])
+    usage.estimates.learn(LANE, 1, 0.02)
+    queue.update([ActiveLane(LANE, 0.0)])
+    usage.started(LANE, 1, 0.02)
+    began = time.monotonic()
+    for tick in range(1, 5):
+        ran = tick * 0.05
+        accounts.settle_if_due(began + ran)
+    charged = sum(charge.virtual for charge in queue.tell() if charge.account == "acme")
+    assert charged == pytest.approx(0.018)  # 0.2 s without the estimate, at a weight of ten
+
+
+def test_a_tenant_is_charged_what_its_jobs_took_and_its_turn_comes_by_that() -> None:
+    accounts, queue, usage = made(Away())
+    other = LANE._replace(tenant="other")
+    queue.update([ActiveLane(LANE, 0.0), ActiveLane(other, 1.0)])
+    for lane, seconds in ((LANE, 5.0), (other, 0.5)):  # the first one ran longer, and began earlier
+        (grant,) = queue.allocate(1, usage.estimates.of)
+        assert grant.lane == lane
+        usage.started(lane, 1, grant.cost)
+        usage.ended([(lane, seconds)])
+    accounts.settle_if_due(time.monotonic() + 1.0)
+    virtual = {charge.account: charge.virtual for charge in queue.tell()}
+    assert [virtual["acme"], virtual["other"]] == pytest.approx([0.5, 0.05])
+    turns = [queue.allocate(1, lambda lane: 1.0)[0].lane.tenant for _ in range(5)]
+    assert turns == ["other"] * 5
+
+
+class Slow(Away):
+    """A store that others may ask while it answers."""
+
+    inside = most = 0
+
+    async def exchange(self, charges: Any, since: float, flush: Flush) -> Any:
+        self.inside += 1
+        self.most = max(self.most, self.inside)
+        await asyncio.sleep(0)
+        self.inside -= 1
+        return await super().exchange(charges, since, flush)
+
+
+async def test_exchanges_do_not_overlap_nor_come_before_every_claim() -> None:
+    """A second one at the same time would send the charges of the first again."""
+    store = Slow()
+    store.away = False
+    accounts, queue, _ = made(store)
+    queue.update([ActiveLane(LANE, 0.0)])
+    queue.allocate(1, lambda lane: 2.0)
+    announced, _ = await asyncio.gather(accounts.announce(), accounts.flush())
+    assert (announced, store.most) == (True, 1)
+    assert sum(item.virtual for item in store.heard if isinstance(item, Charge)) == pytest.approx(0.2)
+    assert not await accounts.announce()

@@ -10,7 +10,7 @@ import fairlead
 from fairlead.core.jobs.states import State
 from fairlead.core.protection.breaker import BREAKER, opened
 from fairlead.core.protection.controls import ABSENT, Change
-from fairlead.core.protection.run_counts import Sums
+from fairlead.core.protection.run_counts import Sums, of_group, of_tenant
 from fairlead.errors import ConfigError
 from fairlead.insight.breakers import breaker, breakers
 from fairlead.records.store import Store
@@ -159,9 +159,9 @@ async def test_who_is_to_blame_is_counted(shop: Shop, error: str, subject: str |
             with pytest.raises(fairlead.JobFailed):
                 await job.wait(timeout=60)
     counts = (await store.run_counts.read()).sums
-    assert {name: sums.bad for name, sums in counts.items() if not name.startswith("quarantine")} == (
-        {subject: 5} if subject else {}
-    )
+    blamed = {name: sums.bad for name, sums in counts.items() if not name.startswith("quarantine")}
+    names = [subject, of_group(subject, "default"), of_tenant(subject, "default")] if subject else []
+    assert blamed == dict.fromkeys(names, 5)
 
 
 @pytest.fixture
@@ -183,7 +183,7 @@ async def test_a_type_that_fails_is_closed_when_all_workers_had_time_to_count(wo
         async with shop.app.worker():
             await shop.pass_time()
             assert await waiting.state() is State.READY
-        (status,) = [item for item in await breakers(await shop.app.store()) if item.name == "type:break"]
+        (status,) = [item for item in await breakers(await shop.app.store()) if item.name == "type:break~default"]
         assert (status.phase, status.why) == ("open", "20 of 20 runs failed within 1m")
 
 

@@ -349,5 +349,5 @@ async def test_without_what_it_needs_a_worker_delivers_nothing(monkeypatch: pyte
         store = await app.store()
         assert TYPE in with_deliveries(app.registry, store, app.settings)
         assert TYPE not in app.registry
-        monkeypatch.setitem(sys.modules, "fairlead.worker.egress", None)
+        monkeypatch.setitem(sys.modules, "httpcore2", None)
         assert with_deliveries(app.registry, store, app.settings) is app.registry

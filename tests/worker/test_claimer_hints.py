@@ -2,9 +2,11 @@
 
 from collections.abc import Collection, Sequence
 
+import psycopg
 import pytest
 
 import fairlead
+from fairlead.core.fairness.share import Balance
 from fairlead.core.jobs.model import ActiveLane, Claim, Lease, Quota
 from fairlead.runtime.operator import Operator
 from fairlead.worker import claimer as claiming
@@ -159,3 +161,82 @@ async def test_others_are_told_at_once_of_long_jobs_but_not_of_guesses(monkeypat
         scene.claimer.usage.settle([])
         await scene.claimer.take(2)
         assert scene.claimer.long_jobs.is_set()
+
+
+async def test_a_long_job_is_announced_before_it_is_claimed_and_left_to_a_worker_that_was_first(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Both tenants have long jobs, and it is the small one's turn, until another worker says that it has taken one."""
+    scene = Scene()
+    announced: list[str] = []
+    async with scene.app:
+        await scene.begin(monkeypatch, small=10)
+        claimer, queue = scene.claimer, scene.claimer.queue
+        lanes = {active.lane.tenant: active.lane for active in queue.lanes()}
+        for lane in lanes.values():
+            claimer.usage.estimates.learn(lane, 20, 40.0)
+        queue.correct(lanes["large"], 100.0, 0.0)
+        queue.correct(lanes["small"], -9.0, 0.0)
+        queue.tell()
+
+        async def announce() -> bool:
+            announced.extend(charge.account for charge in queue.tell() if charge.virtual)
+            if len(announced) == 2:
+                queue.hear([Balance("short", "small", 1000.0, 0.0)])
+            return True
+
+        async def nobody() -> bool:
+            return False
+
+        assert tenants(await claimer.take(1, announce=nobody)) == {"small"}
+        queue.tell()
+        claimer.usage.settle([])
+        assert tenants(await claimer.take(1, announce=announce)) == {"small"}
+        assert announced == ["small"]
+        assert tenants(await claimer.take(1, announce=announce)) == {"small"}
+        assert announced == ["small"], "it already has a job here"
+        claimer.usage.settle([])
+        claimer.long_jobs.clear()
+        claimer.usage.estimates.learn(lanes["large"], 2000, 20.0)
+        assert tenants(await claimer.take(1, announce=announce)) == {"large"}
+        assert announced == ["small", "small"]
+        assert claimer.long_jobs.is_set()
+        refund = {charge.account: charge.virtual for charge in queue.tell()}["small"]
+        assert refund == pytest.approx(-0.2)
+
+
+async def test_nobody_is_asked_before_a_claim_of_short_jobs_or_where_nobody_competes(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    scene = Scene()
+
+    async def announce() -> bool:
+        raise AssertionError("no need")
+
+    async with scene.app:
+        await scene.begin(monkeypatch)
+        (lane,) = (active.lane for active in scene.claimer.queue.lanes())
+        scene.claimer.usage.estimates.learn(lane, 20, 40.0)
+        assert await scene.claimer.take(1, announce=announce)
+        scene.claimer.usage.estimates.learn(lane, 2000, 20.0)
+        await scene.small.enqueue()
+        scene.claimer.hint()
+        scene.claimer.usage.estimates.learn(lane._replace(tenant="small"), 20, 0.2)
+        assert await scene.claimer.take(1, announce=announce)
+
+
+@pytest.mark.postgres
+async def test_a_job_that_was_committed_later_than_those_after_it_is_found_after_its_hint(postgres_url: str) -> None:
+    async with fairlead.App(postgres_url) as app:
+        work = app.handler("work")(lambda: None)
+        claimer = Claimer(await app.store(), OWNER, frozenset({"short"}), app.registry)
+        async with await psycopg.AsyncConnection.connect(postgres_url) as connection:
+            early = await work.options(connection=connection).enqueue()
+            await work.enqueue_many([{}] * 4)
+            first = await claimer.take(2)
+            assert len(first) == 2
+            late_by = "to_timestamp(%s) - interval '10 ms'"
+            set_ready_at = f"update job set run_at = {late_by}, ready_at = {late_by} where id = %s"
+            await connection.execute(set_ready_at, [max(claim.ready_at for claim in first)] * 2 + [early.id])
+        claimer.hint()
+        assert early.id in {claim.id for claim in await claimer.take(10)}

@@ -141,6 +141,24 @@ async def test_what_waits_and_what_ran_comes_to_the_ledger(store_url: str) -> No
         assert {count.type for count in await store.shares.run_times(3600.0)} == {"nap"}
 
 
+async def test_what_a_run_took_is_charged_while_the_worker_goes_on() -> None:
+    """A job of a new type is charged ten seconds, and given back what it did not take."""
+    app = fairlead.App("sqlite:///:memory:", poll="50ms")
+
+    @app.handler("work")
+    async def work() -> None: ...
+
+    async with app, app.worker(concurrency=1):
+        shares = (await app.store()).shares
+        await (await work.options(tenant="acme").enqueue()).wait(timeout=20)
+        charged = 1.0
+        async with asyncio.timeout(20):
+            while charged > 0.1:  # ten seconds would be 1.0, by a weight of ten
+                await asyncio.sleep(0.05)
+                balances = (await shares.exchange([], 0.0)).balances
+                charged = next((balance.virtual for balance in balances if balance.account == "acme"), charged)
+
+
 async def test_each_worker_has_an_order_of_its_own() -> None:
     """Two that know the same put the same tenants back by different parts of a job."""
     parts = []

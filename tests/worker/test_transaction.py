@@ -79,6 +79,21 @@ async def test_a_handler_may_return_inside_the_block(app: fairlead.App) -> None:
 
 
 @postgres
+async def test_its_writes_are_kept_although_its_result_is_too_large(app: fairlead.App) -> None:
+    @app.handler("book")
+    async def handle(ctx: fairlead.Context) -> str:
+        async with ctx.transaction() as connection:
+            await book(connection, ctx)
+        return "x" * 100_000
+
+    async with app.worker():
+        job = await handle.enqueue()
+        with pytest.raises(fairlead.ResultDropped, match="100,002 bytes"):
+            await job.wait(20)
+    assert await bookings(app) == [(job.id, 1)]
+
+
+@postgres
 async def test_a_thread_has_one_too(app: fairlead.App) -> None:
     @app.handler("book")
     def handle(ctx: fairlead.Context) -> str:

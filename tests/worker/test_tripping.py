@@ -3,7 +3,7 @@
 from collections import Counter
 
 import fairlead
-from fairlead.handlers.spec import Registry
+from fairlead.core.protection.run_counts import of_group, of_tenant
 from fairlead.runtime.breakers import TrippingBreakers
 from fairlead.runtime.run_counts import RunCounts
 from fairlead.telemetry.events import BreakerOpened, Event
@@ -56,31 +56,72 @@ async def test_without_a_decision_a_type_is_held_for_a_moment_only(store_url: st
 
 
 def test_what_is_about_to_open_depends_on_what_succeeded_too() -> None:
+    tripping, counts = watched()
+    for _ in range(20):
+        counts.new["work", "acme"] += 4
+        fail(counts, "acme")
+    assert not tripping.consider(NAME, "acme"), "20 of 100 failed"
+    for _ in range(59):
+        fail(counts, "acme")
+    assert not tripping.consider(NAME, "acme"), "it looks at every twentieth failure"
+    fail(counts, "acme")
+    assert tripping.consider(NAME, "acme"), "80 of 160 failed"
+    assert not tripping.consider(NAME, "acme"), "it is known already"
+    assert tripping.hold((NAME, "type:other"), "acme")
+    assert not tripping.hold((NAME, "type:other"), "calm"), "one tenant's failures do not hold back another's jobs"
+    assert not tripping.hold(("type:other",), "acme")
+    tripping.remove([of_tenant(NAME, "acme"), "type:other"])
+    assert (list(tripping), tripping.changes) == ([], 2)
+
+
+def test_what_fails_for_several_tenants_is_held_for_all() -> None:
+    tripping, counts = watched()
+    for at in range(40):
+        fail(counts, f"tenant-{at}")
+        tripping.consider(NAME, f"tenant-{at}")
+    assert list(tripping) == [NAME]
+    assert tripping.hold((NAME,), "calm")
+
+
+NAME = "type:work"
+
+
+def subjects(name: str, tenant: str) -> tuple[str, ...]:
+    """What a run is counted under."""
+    return (name, of_group(name, tenant), of_tenant(name, tenant))
+
+
+def fail(counts: RunCounts, tenant: str) -> None:
+    """Count a failed run."""
+    counts.bad.update(subjects(NAME, tenant))
+
+
+def watched() -> tuple[TrippingBreakers, RunCounts]:
+    """A worker that has done nothing yet."""
     app = fairlead.App("sqlite://")
 
-    @app.handler("work", needs=["mail"])
+    @app.handler("work")
     async def work() -> None: ...
 
-    tripping, tally = watched(app.registry)
-    tally.good["work", "acme"] += 60
-    tally.fold()
-    tally.good["work", "other"] += 20
-    for name in ("type:work", "dependency:mail"):
-        tally.bad[name] = 20
-        assert not tripping.consider(name), "20 of 100 failed"
-        tally.bad[name] = 70
-        assert not tripping.consider(name), "it looks at every twentieth failure"
-        tally.bad[name] = 80
-        assert tripping.consider(name), "80 of 160 failed"
-        assert tripping.hold((name, "type:other"))
-        assert not tripping.consider(name), "it is known already"
-    assert not tripping.hold(("type:other",))
-    tripping.remove(["type:work", "type:other"])
-    assert list(tripping) == ["dependency:mail"]
-    assert tripping.changes == 3
+    counts = RunCounts(lambda type_, tenant: subjects(f"type:{type_}", tenant))
+    return TrippingBreakers(app.registry, counts), counts
 
 
-def watched(registry: Registry) -> tuple[TrippingBreakers, RunCounts]:
-    """A worker that has done nothing yet."""
-    tally = RunCounts()
-    return TrippingBreakers(registry, tally), tally
+async def test_dependency_failures_while_a_breaker_is_about_to_open_give_the_attempts_back(store_url: str) -> None:
+    app = fairlead.App(store_url, poll="50ms")
+    events: list[Event] = []
+    app.on_event(events.append, jobs=False)
+
+    @app.handler("call", needs=["mail"], policies={"dependency": LATER})
+    async def call() -> None:
+        raise ConnectionError("away")
+
+    async with app:
+        jobs = await call.enqueue_many([{}] * 200)
+        async with app.worker(concurrency=50):
+            await until(lambda: any(isinstance(event, BreakerOpened) for event in events), "the breaker to open")
+        records = [await job.read() for job in jobs]
+        failed = [record for record in records if record.error is not None]
+        assert len(failed) >= app.registry.breaker_of("dependency:mail").minimum
+        burnt = sum(record.attempt for record in records)
+        assert burnt < app.registry.breaker_of("dependency:mail").minimum, "only until the worker saw it coming"

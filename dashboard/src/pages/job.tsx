@@ -3,7 +3,7 @@ import { at, send } from "../api";
 import { ActionButton, Failure, Loading, textOf } from "../parts/feedback";
 import { Link } from "../parts/link";
 import { useRead, useRefresh } from "../parts/query";
-import { count, duration, Json, StateBadge, When } from "../parts/text";
+import { count, duration, Json, plural, StateBadge, When } from "../parts/text";
 import { go } from "../router";
 import type { AttemptDocument as Attempt, ExplanationDocument as Explanation, JobDetail, MomentDocument as Moment, ProgressDocument as Progress } from "../types";
 
@@ -56,7 +56,7 @@ function Detail({ job, operates, refresh }: { job: JobDetail; operates: boolean;
       <Facts job={job} />
       {job.error && (
         <section class="panel">
-          <h2>Error</h2>
+          <h2>{job.state === "succeeded" ? "Succeeded, but its result was dropped" : "Error"}</h2>
           <p class="failure">
             {job.error.type}: {job.error.message}
           </p>
@@ -71,9 +71,10 @@ function Detail({ job, operates, refresh }: { job: JobDetail; operates: boolean;
         </div>
         <div class="panel">
           <h2>Result</h2>
-          {job.state === "succeeded" ? <Json value={job.result} label="Result" /> : <p class="faint">{LIVE.includes(job.state) ? "None yet." : "None."}</p>}
+          {job.state === "succeeded" && !job.error ? <Json value={job.result} label="Result" /> : <p class="faint">{LIVE.includes(job.state) ? "None yet." : job.state === "succeeded" ? "It could not be kept." : "None."}</p>}
         </div>
       </section>
+      {job.checkpoints.length > 0 && <Checkpoints job={job} />}
       <Timeline job={job} />
     </>
   );
@@ -323,6 +324,29 @@ function runsOf(job: JobDetail): Run[] {
     runs.push({ key: Infinity, name, from: Date.parse(job.started_at), to, style, note: job.state });
   }
   return runs;
+}
+
+function Checkpoints({ job }: { job: JobDetail }) {
+  return (
+    <section class="panel">
+      <h2>Checkpoints</h2>
+      <p class="faint">
+        A run that resumes this job goes on from the newest one. In this attempt it was resumed {plural(job.checkpoints[0]?.resumptions ?? 0, "time")}.
+      </p>
+      <ol class="timeline">
+        {job.checkpoints.map((checkpoint) => (
+          <li key={checkpoint.number}>
+            <strong>
+              {checkpoint.number} {checkpoint.name}
+            </strong>{" "}
+            <span class="faint">
+              <When at={checkpoint.at} /> · {plural(checkpoint.size, "byte")}
+            </span>
+          </li>
+        ))}
+      </ol>
+    </section>
+  );
 }
 
 function Timeline({ job }: { job: JobDetail }) {

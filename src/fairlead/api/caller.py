@@ -10,7 +10,7 @@ from fairlead.core.jobs.ids import is_id
 from fairlead.core.jobs.job_records import JobRecord
 from fairlead.core.web.api_keys import ApiKey, Grant
 from fairlead.documents.base import Body
-from fairlead.errors import JobNotFound
+from fairlead.errors import JobNotFound, UnknownPool
 from fairlead.records.store import Store
 from fairlead.runtime.operator import LONGEST_ACTOR, Operator
 
@@ -47,6 +47,14 @@ class Caller(NamedTuple):
         if self.tenant is None or wanted is None or wanted == self.tenant:
             return self.tenant or wanted
         raise Problem(403, "TENANT_FORBIDDEN", f"this key is bound to the tenant {self.tenant}")
+
+    async def require_pool(self, name: str | None) -> None:
+        """UnknownPool for a tenant's key that names a pool which nobody has declared and no worker serves."""
+        if name is not None and self.tenant is not None and not await self.service.types.knows_pool(name):
+            raise UnknownPool(
+                f"there is no pool {name!r}: no type declares it, no operator has set it up and no worker serves it; "
+                "leave the pool out for that of the type"
+            )
 
     def owns(self, job: JobRecord) -> bool:
         """Whether a job may be seen and touched."""

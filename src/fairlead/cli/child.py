@@ -3,8 +3,9 @@
 import asyncio
 import gc
 import os
+import signal
 import sys
-from argparse import ArgumentParser
+from argparse import ArgumentParser, Namespace
 from contextlib import suppress
 from pathlib import Path
 
@@ -12,22 +13,26 @@ import uvloop
 
 from fairlead.app import App
 from fairlead.cli.loading import load_app
-from fairlead.telemetry.log import EventLog, Tracebacks, configure_logging
+from fairlead.errors import FairleadError
+from fairlead.telemetry.log import EventLog, configure_logging
+from fairlead.telemetry.tracebacks import Tracebacks
 from fairlead.wiring import make_store
-from fairlead.worker.child import SupervisorLink, open_store, run_child
+from fairlead.worker.child import SupervisorLink, SupervisorSocket, open_store, run_child
 from fairlead.worker.service import Worker
 
 SWITCH_EVERY = 0.00005
 SLACK = Path("/proc/self/timerslack_ns")  # Linux only
 
 
-async def work(app: App, concurrency: int, pools: tuple[str, ...], reserve: tuple[str, ...]) -> int:
+async def work(
+    app: App, supervisor: SupervisorSocket, concurrency: int, pools: tuple[str, ...], reserve: tuple[str, ...]
+) -> int:
     """Run one worker until the supervisor or a signal ends it."""
     store = make_store(app.settings.database_url, listen_url=app.settings.listen_url)
-    if not await open_store(store, app.telemetry):
+    if not await open_store(store, app.telemetry, supervisor):
         await store.close()
         return 0
-    link = SupervisorLink()
+    link = SupervisorLink(supervisor)
     worker = Worker(
         app.registry, store, app.settings, pools, concurrency, link.keep, app.telemetry, recycles=True, reserve=reserve
     )
@@ -60,14 +65,25 @@ def _switch_soon() -> None:
 
 def main(arguments: list[str]) -> int:
     """Load the app and work; the supervisor names what `worker` was told."""
-    options = _parser().parse_args(arguments)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # a terminal sends it to the whole group; the supervisor tells us
+    supervisor = SupervisorSocket()
+    try:
+        return _load_and_work(_parser().parse_args(arguments), supervisor)
+    except FairleadError:
+        if supervisor.runs():
+            raise
+        return 1  # the supervisor could not start either, and has said why
+
+
+def _load_and_work(options: Namespace, supervisor: SupervisorSocket) -> int:
     output = configure_logging(None if options.log_format == "auto" else options.log_format == "json")
     app = load_app(options.app, options.include)
     app.on_event(EventLog(output, Tracebacks(options.tracebacks), options.log_jobs), jobs=options.log_jobs)
     _spare_the_collector()
     _switch_soon()
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-        return runner.run(work(app, options.concurrency, tuple(options.pools.split(",")), tuple(options.reserve)))
+        pools, reserve = tuple(options.pools.split(",")), tuple(options.reserve)
+        return runner.run(work(app, supervisor, options.concurrency, pools, reserve))
 
 
 def _parser() -> ArgumentParser:

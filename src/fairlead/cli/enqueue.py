@@ -30,7 +30,7 @@ from fairlead.core.durations import humanize
 from fairlead.core.jobs.job_records import JobRecord
 from fairlead.core.jobs.model import Priority, Scope
 from fairlead.core.jobs.states import State
-from fairlead.errors import JobError, JobNotFound, StoreError
+from fairlead.errors import JobError, JobNotFound, ResultDropped, StoreError
 from fairlead.handlers.options import Options
 
 app = typer.Typer()
@@ -59,7 +59,12 @@ def enqueue(
     timeout: Annotated[float | None, duration("The longest that one attempt may take.")] = None,
     attempts: Annotated[int | None, typer.Option(min=1, max=1000, help="How often it is tried.")] = None,
     retry: RetryOption = None,
-    parent: Annotated[str | None, typer.Option(metavar="ID", help="The job that it belongs to.")] = None,
+    limit: Annotated[
+        list[str] | None, typer.Option(metavar="NAME", help="A limit of its own, beside those of its type; repeatable.")
+    ] = None,
+    parent: Annotated[
+        str | None, typer.Option(metavar="ID", help="The job that it belongs to: kept with it, it waits for nothing.")
+    ] = None,
     callback: CallbackOption = None,
     wait: Annotated[float | None, typer.Option(min=0, metavar="SECONDS", help="Wait for its end.")] = None,
     lines: Annotated[
@@ -87,6 +92,7 @@ def enqueue(
         timeout=timeout,
         retry=retry,
         callback=callback,
+        limit=limit,
         parent=parent,
     )
     options = _with_key(options, key, scope, window)
@@ -148,6 +154,8 @@ async def _follow(job: Job, wait: float | None, as_json: bool) -> None:
             await job.wait(wait)
     except JobNotFound:
         raise
+    except ResultDropped:  # the job succeeded: its record says the rest
+        pass
     except JobError as error:
         failure = error
     except StoreError as error:
@@ -164,6 +172,8 @@ def _print(job: Job, record: JobRecord, start: datetime | None, as_json: bool) -
     show(record.id, state_cell(record.state), _note(job), wrap=False)
     if record.state is State.SCHEDULED and start is not None:
         show(f"  expected to start at {moment(start)}", wrap=False)
+    if record.state is State.SUCCEEDED and record.error is not None:
+        show(f"  its result was dropped: {record.error.message}", wrap=False)
     if record.result is not None:
         show(plain(json.dumps(record.result, ensure_ascii=False, separators=(",", ":"))), wrap=False)
 

@@ -8,6 +8,7 @@ from rich.text import Text
 from fairlead.cli.output import block, cell, is_narrow, listing, moment, more, short, show, state_cell
 from fairlead.core.durations import humanize
 from fairlead.core.insight.timeline import Moment
+from fairlead.core.jobs.checkpoints import CheckpointRecord
 from fairlead.core.jobs.job_records import JobRecord, Page
 from fairlead.core.jobs.progress import Progress
 from fairlead.core.jobs.states import State
@@ -44,6 +45,7 @@ def print_job(found: DeadLetter, terms: JobTerms, lease: float | None) -> None:
         shown = value if isinstance(value, Text) else block(value)
         show(Text(f"{name:<12}", "bold"), shown, wrap=False)
     _print_timeline(found.timeline())
+    _print_checkpoints(found.checkpoints)
     _print_section("payload", _pretty(job.payload))
     if job.result is not None:
         _print_section("result", _pretty(job.result))
@@ -113,6 +115,24 @@ def _print_timeline(moments: Sequence[Moment]) -> None:
         none="nothing",
         cut=("note",),
     )
+
+
+def _print_checkpoints(found: Sequence[CheckpointRecord]) -> None:
+    """Print the last checkpoints of a job that has some."""
+    if found:
+        show(Text("\ncheckpoints", "bold"))
+        listing(
+            found,
+            {
+                "number": lambda item: item.number,
+                "name": lambda item: item.name,
+                "when": lambda item: item.at,
+                "bytes": lambda item: item.size,
+                "resumptions": lambda item: item.resumptions,
+            },
+            none="none",
+            cut=("name",),
+        )
 
 
 def _what(step: Moment) -> str:

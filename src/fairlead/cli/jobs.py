@@ -81,7 +81,7 @@ def show_job(job_id: JobId, database: Database = None, as_json: Json = False) ->
 
     found, terms, lease = on_store(database, read)
     if as_json:
-        from fairlead.documents.jobs import AttemptDocument, JobDetail, MomentDocument
+        from fairlead.documents.jobs import AttemptDocument, CheckpointDocument, JobDetail, MomentDocument
 
         attempts = [AttemptDocument.of(attempt) for attempt in found.attempts]
         timeline = [MomentDocument.of(step) for step in found.timeline()]
@@ -92,6 +92,7 @@ def show_job(job_id: JobId, database: Database = None, as_json: Json = False) ->
                 timeout=terms.timeout,
                 attempts=attempts,
                 timeline=timeline,
+                checkpoints=[CheckpointDocument.of(item) for item in found.checkpoints],
             )
         )
     else:

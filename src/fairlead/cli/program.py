@@ -132,4 +132,4 @@ def _require_text(arguments: list[str]) -> None:
 
 def _usage(error: Any) -> str:
     command = error.ctx.command_path if error.ctx else "fairlead"
-    return f"{error.format_message()} See `{command} --help`."
+    return f"{error.format_message().replace('Value error, ', '')} See `{command} --help`."

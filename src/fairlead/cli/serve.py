@@ -17,6 +17,7 @@ from rich.markup import escape
 from fairlead.api import MISSING, create_app
 from fairlead.app import App
 from fairlead.cli.loading import load_app
+from fairlead.cli.terms import AppPath
 from fairlead.core.web.api_keys import Grant
 from fairlead.core.web.proxies import proxy_networks
 from fairlead.errors import ConfigError, StoreError
@@ -27,7 +28,6 @@ from fairlead.telemetry.log import configure_logging
 DEFAULT_PORT = 8377
 KEY_LIFE = 24 * 3600.0
 
-AppPath = Annotated[str, typer.Argument(metavar="MODULE:APP", help="Where your App is, for example shop.jobs:app.")]
 Host = Annotated[str, typer.Option(help="The address to listen on.")]
 Port = Annotated[int, typer.Option(min=0, max=65535, help="The port to listen on; 0 takes one that is free.")]
 PemFile = Annotated[Path | None, typer.Option(exists=True, dir_okay=False, help="A PEM file, to serve HTTPS.")]

@@ -4,29 +4,31 @@ import asyncio
 import time
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from datetime import datetime
-from typing import Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from fairlead.client.admission import Admission, Doorkeeper, tenants_of, whole
 from fairlead.client.callbacks import KnownCallbacks
 from fairlead.client.gather import BATCH, Gatherer
-from fairlead.client.job import Job, jobs_in_hand
+from fairlead.client.job import Job, jobs_in_hand, not_done
 from fairlead.config import Settings
-from fairlead.core.insight.explain import Explanation
-from fairlead.core.insight.timeline import Moment, timeline
 from fairlead.core.jobs.idempotency import check_key
 from fairlead.core.jobs.ids import is_id
 from fairlead.core.jobs.job_records import AttemptRecord, JobFilter, JobRecord, Page
 from fairlead.core.jobs.model import Enqueued, NewJob
 from fairlead.core.jobs.states import FINAL
 from fairlead.core.protection.backpressure import with_shed
+from fairlead.core.protection.limits import joined
 from fairlead.errors import JobNotDone, JobNotFound, TenantQueueFull
 from fairlead.handlers.options import Options, Template, new_jobs, template
 from fairlead.handlers.registered import KnownTypes
 from fairlead.handlers.spec import HandlerSpec
-from fairlead.insight.job_explanation import explain_job
 from fairlead.ports.jobs import DepthBound
 from fairlead.records.store import Store
 from fairlead.runtime.hints import HintSender
+
+if TYPE_CHECKING:  # a worker does without
+    from fairlead.core.insight.explain import Explanation
+    from fairlead.core.insight.timeline import Moment
 
 FIRST_LOOK = 0.01
 LAST_LOOK = 0.5
@@ -137,13 +139,17 @@ class Client:
         """The runs of a job that did not end it well, oldest first."""
         return await self.store.reader.attempts(job_id)
 
-    async def timeline(self, job_id: str) -> list[Moment]:
+    async def timeline(self, job_id: str) -> "list[Moment]":
         """All that happened to a job, in order; JobNotFound if there is none."""
+        from fairlead.core.insight.timeline import timeline
+
         record, attempts = await self.read(job_id), await self.attempts(job_id)
         return timeline(record, attempts, await self.store.audit.read(MOST_ENTRIES, job_id=job_id))
 
-    async def explain(self, job_id: str) -> Explanation:
+    async def explain(self, job_id: str) -> "Explanation":
         """Why a job is where it is; JobNotFound if there is none."""
+        from fairlead.insight.job_explanation import explain_job
+
         return await explain_job(self.store, await self.read(job_id))
 
     async def estimated_start(self, job_id: str) -> datetime | None:
@@ -164,7 +170,7 @@ class Client:
         pause = FIRST_LOOK
         while (record := await self.read(job_id)).state not in FINAL:
             if deadline is not None and time.monotonic() + pause > deadline:
-                raise JobNotDone(f"job {job_id} is {record.state} after {timeout:g} s; it goes on, wait again")
+                raise JobNotDone(not_done(job_id, record.state, timeout))
             await asyncio.sleep(pause)
             pause = min(pause * 1.5, LAST_LOOK)
         return record
@@ -188,7 +194,7 @@ def build_jobs(
     jobs = new_jobs(shared, [dump(call, limit) for call in calls], clock())
     if spec.marks.is_keyed:
         for job in jobs:
-            job.lane = shared.lane._replace(limits=spec.marks.of(job.payload))
+            job.lane = shared.lane._replace(limits=joined(spec.marks.of(job.payload), shared.limits))
     return jobs
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Self
 from pydantic_core import from_json, to_json
 
 from fairlead.client.http_errors import error_of, problem_error
-from fairlead.client.job import Fate, Job
+from fairlead.client.job import Fate, Job, not_done
 from fairlead.core.durations import Duration, seconds
 from fairlead.core.insight.timeline import Moment
 from fairlead.core.jobs.cancel import GRACE
@@ -147,7 +147,7 @@ class HTTPClient:
             if job.state in FINAL:
                 return job
             if until is not None and time.monotonic() >= until:
-                raise JobNotDone(f"job {job_id} is {job.state} after {timeout:g} s; it goes on, wait again")
+                raise JobNotDone(not_done(job_id, job.state, timeout))
 
     async def events(self, job_id: str) -> AsyncGenerator[tuple[str, dict[str, Any]]]:
         """The job's changes as they happen: `state` after each, and `result` at its end."""

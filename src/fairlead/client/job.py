@@ -3,15 +3,17 @@
 from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import replace
 from datetime import datetime
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from pydantic_core import from_json
 
-from fairlead.core.insight.timeline import Moment
 from fairlead.core.jobs.job_records import AttemptRecord, JobRecord
 from fairlead.core.jobs.model import Enqueued, Lane, NewJob
 from fairlead.core.jobs.states import State
-from fairlead.errors import JobFailed, JobNotFound
+from fairlead.errors import JobFailed, JobNotFound, ResultDropped
+
+if TYPE_CHECKING:
+    from fairlead.core.insight.timeline import Moment
 
 
 class Reader(Protocol):
@@ -19,7 +21,7 @@ class Reader(Protocol):
 
     async def read(self, job_id: str) -> JobRecord: ...
     async def attempts(self, job_id: str) -> list[AttemptRecord]: ...
-    async def timeline(self, job_id: str) -> list[Moment]: ...
+    async def timeline(self, job_id: str) -> "list[Moment]": ...
     async def wait(self, job_id: str, timeout: float | None = None) -> JobRecord: ...
     async def estimated_start(self, job_id: str) -> datetime | None: ...
 
@@ -97,22 +99,34 @@ class Job:
         """Its runs that did not end it well, oldest first."""
         return await (await self._client()).attempts(self.id)
 
-    async def timeline(self) -> list[Moment]:
+    async def timeline(self) -> "list[Moment]":
         """All that happened to it, in order."""
         return await (await self._client()).timeline(self.id)
 
     async def wait(self, timeout: float | None = None) -> Any:
         """Its result once it has succeeded.
 
-        JobFailed if it ended otherwise, JobNotDone if it has not ended within `timeout` seconds.
+        JobFailed if it ended otherwise, JobNotDone if it has not ended within `timeout` seconds, ResultDropped if it
+        succeeded and its result could not be kept.
         """
         if self.shed:
             raise JobFailed(f"job {self.id} was shed: the system was overloaded, and its policy was not to store it")
         record = await (await self._client()).wait(self.id, timeout)
         if record.state is not State.SUCCEEDED:
             cause = f": {record.error.type}: {record.error.message}" if record.error else ""
-            raise JobFailed(f"job {self.id} is {record.state} after {record.attempt} attempts{cause}")
+            tries = "one attempt" if record.attempt == 1 else f"{record.attempt} attempts"
+            raise JobFailed(f"job {self.id} is {record.state} after {tries}{cause}")
+        if record.error is not None:
+            raise ResultDropped(f"job {self.id} succeeded, but its result was dropped: {record.error.message}")
         return None if record.result is None else from_json(record.result)
+
+
+def not_done(job_id: str, state: str, timeout: float | None) -> str:
+    """What is said when a wait is over before its job."""
+    return (
+        f"job {job_id} is {state} after {timeout or 0:g} s; it goes on: wait again, or see why it waits "
+        f"with `fairlead jobs explain {job_id}`"
+    )
 
 
 def with_result(record: JobRecord) -> JobRecord:

@@ -54,7 +54,7 @@ class JobSubmission(Body):
     attempts: Attempts | None = Field(None, description="How often it is tried, with the waits of its type.")
     retry: RetryPolicy | None = Field(None, description="A policy of its own, instead of that of its type.")
     exact: bool | None = Field(None, description="Keep a time more than an hour ahead to the second.")
-    parent: Id | None = None
+    parent: Id | None = Field(None, description="The job that it belongs to: kept with it, it waits for nothing.")
     callback: EndpointName | None = Field(None, description="The callback endpoint that is told how the job ends.")
 
     @model_validator(mode="after")
@@ -195,6 +195,18 @@ class ProgressDocument(Document):
         return Progress(self.done, self.total, self.message, self.at)
 
 
+class CheckpointDocument(Document):
+    """A checkpoint of a job, without its content; `name` is the step or loop that made it, `size` is in bytes."""
+
+    number: int
+    name: str
+    at: datetime
+    size: int
+    fence: int
+    version: int
+    resumptions: int = Field(description="How often the job had been resumed by then, in this attempt.")
+
+
 class JobDocument(Document):
     """A job, live or finished."""
 
@@ -216,7 +228,9 @@ class JobDocument(Document):
     finished_at: datetime | None
     worker: str | None
     result: Any = Field(None, description="In lists null, unless `fields` names it.")
-    error: ErrorDocument | None
+    error: ErrorDocument | None = Field(
+        description="Of a job that succeeded: null, or why its result could not be kept (`ResultDropped`)."
+    )
     idempotency_key: str | None
     parent: str | None
     replays: int
@@ -270,6 +284,7 @@ class JobDetail(JobDocument):
     timeout: float | None = Field(description="Seconds after which a run is stopped; null for never.")
     attempts: list[AttemptDocument]
     timeline: list[MomentDocument]
+    checkpoints: list[CheckpointDocument] = Field(description="The last ones, newest first.")
 
 
 class JobPage(Document):

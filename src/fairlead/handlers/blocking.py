@@ -1,14 +1,16 @@
 """What a handler that runs in a thread asks of its worker, whose event loop is in another thread."""
 
 import asyncio
-from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import Callable, Coroutine, Iterable, Iterator
 from contextlib import contextmanager
 from inspect import isawaitable, iscoroutine
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from pydantic_core import from_json
 
+from fairlead.core.durations import Duration
 from fairlead.errors import ConfigError, LeaseLost, StoreUnavailable
+from fairlead.handlers.checkpoints import SAME, Key, Upgrade
 from fairlead.ports.jobs import BlockingTransaction
 
 if TYPE_CHECKING:
@@ -46,6 +48,26 @@ class Blocking:
         """Say how far this run has come; see Context.progress. It waits for nothing."""
         self._context.tell_progress(done, total, message)
 
+    def checkpoint(self, state: Any = SAME, *, version: int | None = None, now: bool = False) -> None:
+        """Save how far the handler has come; see Context.checkpoint."""
+        self._wait(self._context.checkpoint(state, version=version, now=now))
+
+    def load_checkpoint(self, type_: Any = None, *, version: int | None = None, upgrade: Upgrade | None = None) -> Any:
+        """The state of the newest checkpoint, or None; see Context.load_checkpoint."""
+        return self._wait(self._context.load_checkpoint(type_, version=version, upgrade=upgrade))
+
+    def step(self, name: str) -> bool:
+        """Whether a step is still to be done; see Context.step."""
+        return self._wait(self._context.step(name))
+
+    def resume(
+        self, rows: Iterable[Any], *, key: Key | None = None, every: Duration = 1.0, name: str | None = None
+    ) -> Iterator[Any]:
+        """The rows that are not done yet; see Context.resume. It ends with LeaseLost where the run has ended."""
+        checkpoints = self._context.checkpoints
+        self._wait(checkpoints.read())
+        return checkpoints.resume_blocking(rows, checkpoints.loop(name, key, every))
+
     @contextmanager
     def transaction(self) -> Iterator[Any]:
         """A psycopg connection whose transaction is committed with this job's success; see Context.transaction."""
@@ -53,9 +75,10 @@ class Blocking:
         opened = self._begin()
         try:
             yield opened.connection
-            self._wait(context.require_hold(opened))
+            if self._wait(context.end_block(opened)):
+                return
         except BaseException:
-            context.open_transaction = None
+            context.forget_block()
             opened.release(keep=False)
             raise
         if not opened.release(keep=True):

@@ -19,12 +19,14 @@ from fairlead.core.jobs.model import Lane, NewJob, Priority, Scope, Unique
 from fairlead.core.jobs.retry import Retry
 from fairlead.core.jobs.states import State
 from fairlead.core.names import check_name
+from fairlead.core.protection.limits import joined, own_limits
 from fairlead.core.schedule.timing import spread
 from fairlead.core.stored import restored
 from fairlead.core.web import callbacks as callback
 from fairlead.errors import ConfigError, InvalidArguments
 from fairlead.handlers.spec import HandlerSpec
 
+OWN_LIMITS = "limits"
 _random = Random()
 _SAMPLE = late.ExpiredJob(
     "00000000-0000-7000-8000-000000000000", Lane("pool", "tenant", "type", Priority.DEFAULT, 1), 0.0, 1.0, 2.0, "{}"
@@ -53,6 +55,7 @@ class Options:
     timeout: Duration | None = None
     retry: Retry | None = None
     exact: bool | None = None
+    limit: str | list[str] | tuple[str, ...] | None = None
     on_late: "HasSpec | None" = None
     callback: str | None = None
     parent: str | None = None
@@ -111,6 +114,7 @@ class Choices(TypedDict, total=False):
     timeout: Duration | None
     retry: Retry | None
     exact: bool | None
+    limit: str | list[str] | tuple[str, ...] | None
     on_late: HasSpec | None
     callback: str | None
     parent: str | None
@@ -129,31 +133,33 @@ class Template(NamedTuple):
     overrides: str | None
     parent: str | None
     exact: bool
+    limits: tuple[str, ...]  # of the jobs' own, beside those of their type
 
 
 def template(
     name: str, version: int, pool: str, tenant: str, options: Options, exact: bool = False, limits: str = ""
 ) -> Template:
     """The template of jobs of a type; the options win over what the type declares and the default tenant."""
+    own = limits_of(options)
     lane = Lane(
         check_name("pool", pool if options.pool is None else options.pool),
         check_name("tenant", tenant if options.tenant is None else options.tenant),
         name,
         Priority.parse(options.priority),
         version,
-        limits,
+        joined(limits, own) if own else limits,
     )
     delay, run_at = _when(options)
     not_after = seconds_at("not_after", options.not_after)
     exact = exact if options.exact is None else options.exact
-    return Template(lane, delay, run_at, not_after, _unique(options), overrides(options), _parent(options), exact)
+    return Template(lane, delay, run_at, not_after, _unique(options), overrides(options), _parent(options), exact, own)
 
 
 def new_jobs(shared: Template, payloads: Sequence[str], now: float, rng: Random | None = None) -> list[NewJob]:
     """The jobs that a submission asks for; `now` only tells whether a named instant lies in the future."""
     if shared.unique is not None and len(payloads) > 1:
         raise ConfigError("one idempotency_key cannot stand for many jobs; enqueue them one by one, each with its own")
-    lane, delay, run_at, not_after, unique, overrides, parent, exact = shared
+    lane, delay, run_at, not_after, unique, overrides, parent, exact, _ = shared
     waits = delay > 0 or (run_at is not None and run_at > now)
     state = State.SCHEDULED if waits else State.READY
     jobs = [
@@ -204,6 +210,12 @@ def _unique(options: Options) -> Unique | None:
     return unique_key(options.idempotency_key, options.idempotency_scope, options.idempotency_window)
 
 
+def limits_of(options: Options) -> tuple[str, ...]:
+    """The limits that the jobs themselves name."""
+    named = options.limit
+    return () if named is None else own_limits(named if isinstance(named, list | tuple) else (named,))
+
+
 def _parent(options: Options) -> str | None:
     if options.parent is not None and not (isinstance(options.parent, str) and is_id(options.parent)):
         raise ConfigError(f"parent={options.parent!r:.100} is not the id of a job; give job.id")
@@ -221,6 +233,8 @@ def overrides(options: Options) -> str | None:
         if callable(options.retry.backoff):
             raise ConfigError("a backoff that is a function cannot be stored with a job; declare it with the handler")
         stored["retry"] = options.retry.stored()
+    if options.limit is not None:
+        stored[OWN_LIMITS] = limits_of(options)
     if options.on_late is not None:
         stored[late.OPTION] = _late_target(options.on_late.spec, options)
     if options.callback is not None:
@@ -262,6 +276,11 @@ def overridden(options: str | None, timeout: float | None, policies: Policies) -
         return timeout, policies
     own_timeout, retry = _parsed(options)
     return timeout if own_timeout is None else own_timeout, policies.but(retry) if retry else policies
+
+
+def own_limits_of(options: str | None) -> tuple[str, ...]:
+    """The limits that a job named when it was submitted."""
+    return tuple(from_json(options).get(OWN_LIMITS, ())) if options else ()
 
 
 def trace_of(options: str | None) -> str | None:

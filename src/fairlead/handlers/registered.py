@@ -3,6 +3,7 @@
 import time
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from difflib import get_close_matches
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
@@ -100,9 +101,10 @@ async def registered_type(store: Store, name: str) -> JobType:
 
 def unknown_type(name: str, types: Iterable[str]) -> UnknownType:
     """What is said to someone who names a type that the store does not have."""
-    known = ", ".join(sorted(types)) or "none"
+    known = sorted(types)
+    near = "".join(f"; did you mean {item!r}?" for item in get_close_matches(name, known, 1)) or ";"
     return UnknownType(
-        f"there is no job type {name!r} in this database; registered are: {known}. "
+        f"there is no job type {name!r} in this database{near} registered are: {', '.join(known) or 'none'}. "
         "A worker registers its types when it starts"
     )
 

@@ -2,13 +2,24 @@
 
 from dataclasses import dataclass
 from datetime import datetime
+from typing import NamedTuple
 
 from fairlead.core.durations import instant
 from fairlead.core.jobs.job_records import JobType
 from fairlead.core.names import check_name
 from fairlead.core.protection.breaker import BREAKER, BreakerState, breaker_state
 from fairlead.core.protection.controls import Controls
-from fairlead.core.protection.run_counts import DEPENDENCY, TYPE, Sums, breakers_of, subject
+from fairlead.core.protection.run_counts import (
+    DEPENDENCY,
+    TYPE,
+    Counted,
+    Sums,
+    base_of,
+    breakers_of,
+    of_tenant,
+    subject,
+    tenant_of,
+)
 from fairlead.errors import NotSet
 from fairlead.records.store import Store
 
@@ -33,43 +44,55 @@ class BreakerStatus:
 
 
 async def breakers(store: Store, everything: bool = False) -> list[BreakerStatus]:
-    """The breakers of dependencies, and those of types that have something to tell; or simply all."""
-    known, counts = await _controls(store), (await store.run_counts.read()).sums
-    users = _users(await store.types.all())
-    names = users.keys() | known.of(BREAKER).keys()
-    told = [name for name in names if everything or not name.startswith(TYPE) or name in counts or _is_set(known, name)]
-    return [
-        _status(name, breaker_state(known.get(BREAKER, name)), counts.get(name, Sums()), users.get(name, ()))
-        for name in sorted(told)
-    ]
+    """The breakers of dependencies, those of types that failed lately, and those of tenants that are not closed.
+
+    With `everything` also those of all other types.
+    """
+    view = await _view(store)
+    shown = [name for name in view.users if everything or not name.startswith(TYPE) or view.has_news(name)]
+    return [view.status(name) for name in sorted({*shown, *view.known.of(BREAKER)})]
 
 
 async def breaker(store: Store, name: str) -> BreakerStatus:
-    """One breaker; NotSet where there is none of this name."""
-    full = full_name(name)
-    found = {status.name: status for status in await breakers(store, everything=True)}
-    if full not in found:
-        known = ", ".join(sorted(found)) or "none"
+    """One breaker; NotSet where no registered type goes through it."""
+    full, view = full_name(name), await _view(store)
+    if base_of(full) not in view.users and full not in view.known.of(BREAKER):
+        known = ", ".join(sorted(view.users)) or "none"
         raise NotSet(f"no registered type goes through a breaker {full!r:.200}; there are: {known:.1000}")
-    return found[full]
+    return view.status(full)
 
 
 def full_name(name: str) -> str:
-    """The name with its scope; without one it is that of a dependency."""
-    scope, separator, own = name.partition(":")
-    if separator and scope in (TYPE, DEPENDENCY):
-        return subject(scope, check_name(scope, own))
-    return subject(DEPENDENCY, check_name(DEPENDENCY, name))
+    """The name with its scope; without one it is that of a dependency. `~TENANT` at its end names a tenant's own."""
+    base, tenant = base_of(name), tenant_of(name)
+    scope, separator, own = base.partition(":")
+    if not separator or scope not in (TYPE, DEPENDENCY):
+        scope, own = DEPENDENCY, base
+    full = subject(scope, check_name(scope, own))
+    return of_tenant(full, check_name("tenant", tenant)) if tenant else full
 
 
-async def _controls(store: Store) -> Controls:
+class _View(NamedTuple):
+    """All breakers at one moment: what is set, what was counted, and which types go through each."""
+
+    known: Controls
+    counted: Counted
+    users: dict[str, tuple[str, ...]]
+
+    def has_news(self, name: str) -> bool:
+        """Whether it is not closed, or had failures lately."""
+        return name in self.known.of(BREAKER) or name in self.counted.sums
+
+    def status(self, name: str) -> BreakerStatus:
+        """A breaker with its counts."""
+        item = breaker_state(self.known.get(BREAKER, name))
+        return _status(name, item, self.counted.of(name), self.users.get(base_of(name), ()))
+
+
+async def _view(store: Store) -> _View:
     controls = Controls()
     controls.follow((await store.controls.read()).controls)
-    return controls
-
-
-def _is_set(controls: Controls, name: str) -> bool:
-    return controls.get(BREAKER, name) is not None
+    return _View(controls, await store.run_counts.read(), _users(await store.types.all()))
 
 
 def _users(types: list[JobType]) -> dict[str, tuple[str, ...]]:

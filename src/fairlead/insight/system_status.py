@@ -21,7 +21,7 @@ from fairlead.core.insight.diagnosis import (
 )
 from fairlead.core.jobs.pools import Pool
 from fairlead.core.jobs.workers import WorkerRecord
-from fairlead.core.protection.run_counts import DEPENDENCY
+from fairlead.core.protection.run_counts import DEPENDENCY, base_of, tenant_of
 from fairlead.errors import StoreError
 from fairlead.handlers.registered import pools_of
 from fairlead.insight.breakers import CLOSED, BreakerStatus, breakers
@@ -124,12 +124,14 @@ def _quarantine(item: Quarantined) -> ClosedGate:
 
 
 def _breaker(item: BreakerStatus) -> str:
-    """A dependency that is broken, a type that fails, or what somebody has decided."""
-    scope, _, name = item.name.partition(":")
+    """What is broken or fails, for whom, and what its breaker lets start; or what an operator has decided."""
+    scope, _, name = base_of(item.name).partition(":")
+    tenant = tenant_of(item.name)
+    who = f" for tenant {tenant}" if tenant else ""
     if item.by is not None:
-        return f"the breaker {item.name} is {item.phase} by hand: {item.why}"
+        return f"the breaker of {scope} {name}{who} is {item.phase} by hand: {item.why}"
     subject = f"the dependency {name}" if scope == DEPENDENCY else f"type {name}"
-    return f"{subject} failed ({item.why}): its breaker {PHASES.get(item.phase, f'is {item.phase}')}"
+    return f"{subject} failed{who} ({item.why}): its breaker {PHASES.get(item.phase, f'is {item.phase}')}"
 
 
 async def history(store: Store, back: float = HISTORY) -> list[dict[str, Any]]:

@@ -21,6 +21,7 @@ class TypeCache:
         self._store = store
         self._known: dict[str, Registered] = {}
         self._types = Cached(self._read, clock)
+        self._served = Cached(self._read_served, clock)
 
     async def find(self, name: str) -> Registered:
         """The type; UnknownType if there is none."""
@@ -43,6 +44,15 @@ class TypeCache:
         """All types, by name."""
         types, _ = await self._types.get(FRESH)
         return [types[name] for name in sorted(types)]
+
+    async def knows_pool(self, name: str) -> bool:
+        """Whether a pool is built in, set up, declared by a type, or served by a worker."""
+        types, pools = await self._types.get(FRESH)
+        declared = {pool.name for pool in pools.all()} | {job_type.pool for job_type in types.values()}
+        return name in declared or name in await self._served.get(FRESH)
+
+    async def _read_served(self) -> frozenset[str]:
+        return frozenset(pool for worker in await self._store.workers.all() for pool in worker.info.pools)
 
     async def _read(self) -> tuple[Mapping[str, JobType], Pools]:
         """What is registered; a type that has not changed stays the object it was, with its schema compiled."""

@@ -13,8 +13,9 @@ from fairlead.core.jobs.ids import is_id
 from fairlead.core.jobs.job_records import JobFilter, JobRecord, JobType
 from fairlead.core.jobs.model import Priority
 from fairlead.core.jobs.states import State
+from fairlead.core.protection.limits import joined
 from fairlead.errors import ConfigError, IllegalMove, JobNotFound
-from fairlead.handlers.options import seconds_at
+from fairlead.handlers.options import own_limits_of, seconds_at
 from fairlead.handlers.registered import check_schema, dump_payload, registered_marks, registered_type
 from fairlead.operate.cancel_jobs import TARGET
 from fairlead.operate.dead_letters import filter_document, replay_one
@@ -40,7 +41,7 @@ async def change_job(
     if payload is not None:
         job_type = await registered_type(store, job.type)
         text, version = _checked(job_type, payload, limit), job_type.version
-        limits = registered_marks(job_type, payload, job.limits)
+        limits = joined(registered_marks(job_type, payload, job.limits), own_limits_of(job.options))
     due = seconds_at("run_at", run_at)
     change = change_waiting(job, time.time(), priority, due, text, version, limits)
     note = operator.note("change", job_id, **_described(job, priority, run_at, text))

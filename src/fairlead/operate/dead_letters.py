@@ -10,12 +10,15 @@ from pydantic_core import to_json
 from fairlead.core.insight.audit import AuditEntry, AuditNote
 from fairlead.core.insight.timeline import Moment, timeline
 from fairlead.core.jobs import dead_letters as replay
+from fairlead.core.jobs.checkpoints import CheckpointRecord
 from fairlead.core.jobs.dead_letters import DeadGroup, Refusal
 from fairlead.core.jobs.ids import is_id
 from fairlead.core.jobs.job_records import AttemptRecord, JobFilter, JobRecord, JobType, Page
 from fairlead.core.jobs.payload import check_payload
 from fairlead.core.jobs.states import State
+from fairlead.core.protection.limits import joined
 from fairlead.errors import IllegalMove, JobError, JobNotFound, UnsafePayload
+from fairlead.handlers.options import own_limits_of
 from fairlead.handlers.registered import check_schema, registered_marks, registered_type
 from fairlead.records.store import Store
 from fairlead.runtime.operator import Operator
@@ -31,11 +34,12 @@ Progress = Callable[[int], None]
 
 @dataclass(frozen=True, slots=True)
 class DeadLetter:
-    """Everything that is known about a job: the record, its failed runs, and what operators did with it."""
+    """Everything that is known about a job: the record, its failed runs, what operators did with it, checkpoints."""
 
     record: JobRecord
     attempts: tuple[AttemptRecord, ...]
     audit: tuple[AuditEntry, ...]
+    checkpoints: tuple[CheckpointRecord, ...] = ()
 
     def timeline(self) -> list[Moment]:
         """All that happened to the job, in order."""
@@ -83,7 +87,8 @@ async def show(store: Store, job_id: str) -> DeadLetter:
     if record is None:
         raise _missing(job_id)
     attempts, entries = await store.reader.attempts(job_id), await store.audit.read(MOST_ENTRIES, job_id=job_id)
-    return DeadLetter(record, tuple(attempts), tuple(reversed(entries)))
+    checkpoints = await store.checkpoints.kept(job_id)
+    return DeadLetter(record, tuple(attempts), tuple(reversed(entries)), tuple(checkpoints))
 
 
 async def edit(store: Store, job_id: str, payload: Mapping[str, Any], limit: int, operator: Operator) -> None:
@@ -299,4 +304,4 @@ def _with_missing(outcome: Outcome, job_ids: Sequence[str], records: Sequence[Jo
 
 def _limits(record: JobRecord, job_type: JobType, payload: Mapping[str, Any]) -> str:
     """The marks of the edited payload; where only the handler's code could tell its key, the job keeps its own."""
-    return registered_marks(job_type, payload, record.limits)
+    return joined(registered_marks(job_type, payload, record.limits), own_limits_of(record.options))

@@ -275,7 +275,9 @@ KINDS: dict[str, Kind] = {
             one_of(POLICY), _overload, views.overloads, scope="overload",
         ),
         Kind(
-            BREAKER, "A circuit breaker that is not closed; set it to open it by hand, remove it to close it.",
+            BREAKER,
+            "A circuit breaker that is not closed, for all tenants or for one (type:send~acme); set it to open it by "
+            "hand, remove it to close it.",
             "dependency:stripe", (Field("phase", one_of("open"), "open: nothing starts until it is removed"),),
             full_name, _breaker, views.breakers, acts=("open breaker", "close breaker"), known=_known_breaker,
             removed=_forget_breaker,

@@ -31,6 +31,9 @@ a success, and has to be decided again. So a request is never overlooked, and ne
 **Effects.** `RunState.remember_effect` checks the hold like a settlement: a run that lost its job stores nothing.
 Effects are kept as long as the job's record.
 
+**Checkpoints.** `Checkpoints.save` checks the hold like a settlement, and gives each checkpoint the job's next number.
+A settlement that resumes a job writes its counts of resumptions beside the newest one, in the same transaction.
+
 **Expiry.** A settlement as expired stores the follow-up job that the expired job names (core.jobs.expiry) in the same
 transaction: exactly one for each expired job that names one, however often it is settled.
 
@@ -62,6 +65,7 @@ Errors are those of fairlead.errors: StoreUnavailable is worth a retry, StoreRef
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
+from fairlead.core.jobs.checkpoints import LastCheckpoint, NewCheckpoint
 from fairlead.core.jobs.model import Claim, Enqueued, Hold, Lease, NewJob, Quota, Settlement
 from fairlead.core.protection.controls import Changed
 from fairlead.ports.database import Database, Rows, Script
@@ -200,6 +204,9 @@ class OpenTransaction(Protocol):
 
     async def settle(self, settlement: Settlement) -> bool:
         """Settle the job and commit, both or neither; False if the hold was invalid and everything was rolled back."""
+
+    async def save(self, checkpoint: NewCheckpoint) -> LastCheckpoint | None:
+        """Save a checkpoint and commit, both or neither; None if the hold was invalid and all was rolled back."""
 
     async def abandon(self) -> None:
         """Roll back unless ended, and release the connection."""

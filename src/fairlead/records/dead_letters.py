@@ -108,9 +108,9 @@ def _remove(holds: Sequence[DeadHold], note: AuditNote) -> Script[set[str]]:
 
 
 def _purge_remains(ids: set[str]) -> Script[None]:
-    """Remove attempts, effects and progress of these jobs."""
+    """Remove attempts, effects, progress and checkpoints of these jobs."""
     gone = [{"id": job_id} for job_id in sorted(ids)]
-    for query in ("purge_attempts", "purge_effects", "purge_progress"):
+    for query in ("purge_attempts", "purge_effects", "purge_progress", "purge_checkpoints"):
         yield RunEach(query, gone)
 
 

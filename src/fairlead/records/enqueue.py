@@ -78,13 +78,13 @@ def brief_script(script: Script[list[Enqueued]]) -> Script[list[Enqueued]]:
 
 
 def key_is_held(jobs: Sequence[NewJob]) -> str:
-    """Why a submission with keys was not stored."""
+    """Why a submission with keys waited in vain for a lock; the database does not say for which one."""
     keys = sorted({job.unique.key for job in jobs if job.unique})
     some = ", ".join(map(repr, keys[:3])) + (", ..." if len(keys) > 3 else "")
     return (
-        f"an idempotency key of this submission ({some}) is held by a transaction that has not ended: somebody "
-        "submitted with it in a transaction of their own and has not committed; nothing was stored: submit "
-        "again when it has"
+        f"this submission waited too long for a lock: its idempotency key ({some}) is held by a transaction that has "
+        "not ended, in which somebody submitted with the same key, or the table of jobs is locked; nothing was "
+        "stored: submit again when the lock is free"
     )
 
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from fairlead.core.flush import Flush
-from fairlead.core.protection.run_counts import BUCKETS, Count, Counted, Sums
+from fairlead.core.protection.run_counts import BUCKETS, Count, Counted, Sums, base_of
 from fairlead.ports.database import Database, RunEach, Script
 from fairlead.records.flushes import is_new
 
@@ -25,8 +25,12 @@ class RunCounts:
         return Counted({row[0]: Sums(*row[1:4]) for row in found}, now)
 
     async def forget(self, subjects: Iterable[str]) -> None:
-        """Remove the counts of these subjects."""
-        await self._database.run_each("forget_runs", [{"subject": subject} for subject in subjects])
+        """Count these subjects from nothing, with their parts by tenant and group of tenants."""
+        wanted = set(subjects)
+        known = (await self.read()).sums
+        parts = [{"subject": name} for name in known if name in wanted or base_of(name) in wanted]
+        if parts:
+            await self._database.run_each("forget_runs", parts)
 
 
 def _count_script(counts: Sequence[Count], flush: Flush | None) -> Script[Counted]:

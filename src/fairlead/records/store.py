@@ -5,6 +5,7 @@ from fairlead.records.api_keys import ApiKeys, StoredResponses
 from fairlead.records.audit import Audit
 from fairlead.records.backpressure import Backpressure
 from fairlead.records.callbacks import Callbacks
+from fairlead.records.checkpoints import Checkpoints
 from fairlead.records.controls import Controls
 from fairlead.records.dead_letters import DeadLetters
 from fairlead.records.job_changes import JobChanges
@@ -28,6 +29,7 @@ class Store:
         self.changes = JobChanges(jobs)
         self.promotion = Promotion(jobs, self.reader, lanes)
         self.run_state = RunState(jobs)
+        self.checkpoints = Checkpoints(jobs)
         self.dead_letters = DeadLetters(jobs)
         self.schedules = Schedules(jobs, self.reader)
         self.callbacks = Callbacks(jobs)

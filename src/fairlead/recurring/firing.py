@@ -19,7 +19,7 @@ from fairlead.telemetry.events import (
 )
 
 BATCH = 100
-LONGEST_SLEEP = 5.0
+LONGEST_SLEEP = 15.0
 IN_OTHER_HANDS = 0.1  # pause while another scheduler fires the due schedules
 
 
@@ -34,14 +34,13 @@ class Recurrer:
 
     async def run_once(self) -> float:
         """Fire one batch of due schedules; returns the seconds until the next fire."""
-        due = await self._store.schedules.due(BATCH)
-        applied = await self._fire(due)
         following = await self._store.schedules.next_fire()
-        if following is None:
-            return LONGEST_SLEEP
-        if following <= 0:
-            return 0.0 if applied else IN_OTHER_HANDS
-        return min(following, LONGEST_SLEEP)
+        if following is not None and following <= 0:
+            applied = await self._fire(await self._store.schedules.due(BATCH))
+            following = await self._store.schedules.next_fire()
+            if following is not None and following <= 0:
+                return 0.0 if applied else IN_OTHER_HANDS
+        return LONGEST_SLEEP if following is None else min(following, LONGEST_SLEEP)
 
     async def _fire(self, due: list[DueSchedule]) -> set[str]:
         if not due:

@@ -12,6 +12,7 @@ from fairlead.core.durations import seconds
 from fairlead.core.jobs.model import ActiveLane, Claim, Lane
 from fairlead.core.protection.breaker import (
     BREAKER,
+    Breaker,
     BreakerState,
     Phase,
     breaker_state,
@@ -19,11 +20,13 @@ from fairlead.core.protection.breaker import (
     heard,
     is_over,
     is_shut,
+    opened,
     permit,
     why_open,
+    why_open_for_all,
 )
 from fairlead.core.protection.controls import ABSENT, Change, Control
-from fairlead.core.protection.run_counts import DEPENDENCY, TYPE, Sums
+from fairlead.core.protection.run_counts import MOST_TENANTS, Counted, base_of, groups_of, of_tenant, tenant_of
 from fairlead.handlers.spec import Registry
 from fairlead.ports.jobs import CONTROLS_HINT
 from fairlead.records.store import Store
@@ -85,9 +88,40 @@ class Breakers:
         found = [breaker_state(control) for control in self._view.known.of(BREAKER).values()]
         return any(permit(item, 1, now)[0] for item in found if item is not None and not is_shut(item, now))
 
-    async def open(self, name: str, item: BreakerState) -> None:
-        """Open a closed breaker, if nobody else was first."""
-        await self._apply([Change(BREAKER, name, item.value(), ABSENT)])
+    async def consider(self, name: str, policy: Breaker, counted: Counted, settled: float = 0.0) -> None:
+        """Open a breaker for all tenants, or for those whose own runs fail, if the counts of all workers say so.
+
+        `settled` is how long it must have been counted for; tenants are counted from their first failure on, so that
+        their successes always need a moment to come in.
+        """
+        why = why_open_for_all(policy, counted.of(name), counted.groups(name), settled)
+        if why is not None:
+            return await self._open_for_all(name, opened(policy, why, counted.now))
+        room = MOST_TENANTS - len(self._tenants_of(name))
+        for tenant, sums in counted.tenants(name).items():
+            why = why_open(policy, sums, settled)
+            if why is not None and self.get(tenant) is None and room > 0:
+                room -= 1
+                await self._apply([Change(BREAKER, tenant, opened(policy, why, counted.now).value(), ABSENT)])
+
+    async def _open_for_all(self, name: str, item: BreakerState) -> None:
+        """Open a closed breaker, if nobody else was first, in place of those of single tenants."""
+        if self.get(name) is None:
+            by_itself = [one for one, other in self._tenants_of(name).items() if other.by is None]
+            opening = Change(BREAKER, name, item.value(), ABSENT)
+            await self._apply([opening, *(self._change(one, None) for one in by_itself)])
+
+    def _tenants_of(self, name: str) -> dict[str, BreakerState]:
+        """The breakers of single tenants that are not closed."""
+        return {one: item for one, item in self._known().items() if tenant_of(one) and base_of(one) == name}
+
+    async def close_switched_off(self, registry: Registry) -> None:
+        """Close the breakers that opened by themselves and are switched off in this application's code."""
+        bases = {name for spec in registry.values() for name in spec.breakers}
+        off = {name for name in bases if not registry.breaker_of(name).enabled}
+        closing = [name for name, item in self._known().items() if base_of(name) in off and item.by is None]
+        if closing:
+            await self._apply([self._change(name, None) for name in closing])
 
     async def ask(self, names: Sequence[str], wanted: int) -> Permit | None:
         """The right to start up to so many runs that go through all these breakers."""
@@ -115,7 +149,7 @@ class Breakers:
     def ended(self, claim: Claim, good: bool, blamed: Iterable[str] = ()) -> None:
         """A run has ended; one that failed for other reasons tells nothing of a breaker, and its permit goes back."""
         for mark in self.permitted.pop((claim.id, claim.fence), ()):
-            bad = mark.breaker in blamed
+            bad = base_of(mark.breaker) in blamed
             self._note(mark, Verdict(int(good), int(bad), int(not good and not bad)))
 
     async def settle(self) -> bool:
@@ -178,7 +212,7 @@ class Breakers:
 
 
 class TrippingBreakers:
-    """Breakers that are about to open: what goes through them is not claimed until the counts of all workers decide.
+    """Breakers that are about to open: their jobs are not claimed until the counts of all workers decide.
 
     A breaker opens by the counts of all workers, which takes them about half a second. A type that fails at once, every
     time, could meanwhile take thousands of runs from the others. So a worker whose own runs mostly fail waits for that
@@ -191,16 +225,28 @@ class TrippingBreakers:
         self._since: dict[str, float] = {}
         self.changes = 0  # rises with each breaker that comes or goes
 
-    def consider(self, name: str) -> bool:
-        """Add a breaker, whose last run failed, if most of its runs did; looks at every so many failures."""
-        policy, bad = self._registry.breaker_of(name), self._counts.bad[name]
-        if bad % policy.minimum or name in self._since:
+    def consider(self, name: str, tenant: str) -> bool:
+        """Whether the tenant's breaker, or the one for all, is about to open now, after one more failed run."""
+        own = self._begin(of_tenant(name, tenant), self._why_own)
+        return self._begin(name, self._why_all) or own
+
+    def _begin(self, name: str, why: Callable[[str], str | None]) -> bool:
+        """Add a breaker if most of its runs failed; looks at every so many failures."""
+        if self._counts.bad[name] % self._registry.breaker_of(base_of(name)).minimum or name in self._since:
             return False
-        if why_open(policy, Sums(self._good(name), bad)) is None:
+        self._counts.fold()
+        if why(name) is None:
             return False
         self._since[name] = time.monotonic()
         self.changes += 1
         return True
+
+    def _why_own(self, name: str) -> str | None:
+        return why_open(self._registry.breaker_of(base_of(name)), self._counts.sums(name))
+
+    def _why_all(self, name: str) -> str | None:
+        groups = [self._counts.sums(group) for group in groups_of(name)]
+        return why_open_for_all(self._registry.breaker_of(name), self._counts.sums(name), groups)
 
     def overdue(self) -> set[str]:
         """The breakers that have waited for a decision long enough."""
@@ -214,22 +260,17 @@ class TrippingBreakers:
             del self._since[name]
         self.changes += len(known)
 
-    def hold(self, breakers: Iterable[str]) -> bool:
-        """Whether runs that go through these breakers have to wait."""
-        return any(name in self._since for name in breakers)
+    def hold(self, breakers: Iterable[str], tenant: str) -> bool:
+        """Whether the tenant's runs that go through these breakers have to wait."""
+        if not self._since:
+            return False
+        return any(name in self._since or of_tenant(name, tenant) in self._since for name in breakers)
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._since)
 
     def __len__(self) -> int:
         return len(self._since)
-
-    def _good(self, name: str) -> int:
-        scope, _, own = name.partition(":")
-        if scope == TYPE:
-            return self._counts.succeeded({own})
-        assert scope == DEPENDENCY, name
-        return self._counts.succeeded({type_ for type_, spec in self._registry.items() if own in spec.needs})
 
 
 def _mark(name: str, item: BreakerState) -> Mark:

@@ -1,9 +1,9 @@
-"""How runs ended, summed up in memory until it is worth telling."""
+"""Sums of how runs ended, kept in memory until they are sent to the store."""
 
 from collections import Counter, defaultdict
-from collections.abc import Set
+from collections.abc import Callable, Iterable
 
-from fairlead.core.protection.run_counts import BUCKETS
+from fairlead.core.protection.run_counts import BUCKETS, Sums
 
 GENERATION = 30.0  # successes that nobody asked for are remembered for one to two of these
 
@@ -36,13 +36,14 @@ class Recent:
 
 
 class RunCounts:
-    """The runs of one worker: the good by type and tenant, the bad by whom they are to be counted against."""
+    """The runs of one worker by subject: bad ones since the last flush, good ones as long as they are remembered."""
 
-    def __init__(self) -> None:
-        self.good: defaultdict[tuple[str, str], int] = defaultdict(int)
-        self.good_retries: defaultdict[str, int] = defaultdict(int)
+    def __init__(self, subjects_of: Callable[[str, str], Iterable[str]]) -> None:
+        self._subjects_of = subjects_of  # of the runs of a type and a tenant
+        self.new: defaultdict[tuple[str, str], int] = defaultdict(int)  # good runs by type and tenant, to be folded
+        self.new_retries: defaultdict[str, int] = defaultdict(int)
+        self.good = Recent()
         self.bad: Counter[str] = Counter()
-        self.types = Recent()
         self.first_attempts = Recent()
         self.retries: defaultdict[str, Counter[int]] = defaultdict(Counter)  # by tenant and when they are due
 
@@ -50,26 +51,27 @@ class RunCounts:
         """Count a retry where it is due, in parts of the window."""
         self.retries[tenant][int(delay * BUCKETS / window)] += 1
 
-    def succeeded(self, types: Set[str]) -> int:
-        """The good runs of these types that are remembered here."""
-        unfolded = sum(count for (type_, _), count in self.good.items() if type_ in types)
-        return unfolded + sum(self.types[type_] for type_ in types)
+    def sums(self, name: str) -> Sums:
+        """The runs of a subject that are known here; fold first."""
+        return Sums(self.good[name], self.bad[name])
 
-    def fold(self) -> Counter[str]:
-        """Sum up the good runs since the last call; returns them by type."""
-        by_type: Counter[str] = Counter()
-        for (type_, tenant), count in self.good.items():
-            by_type[type_] += count
+    def fold(self) -> None:
+        """Add the good runs since the last call to their subjects."""
+        for (type_, tenant), count in self.new.items():
             self.first_attempts.add(tenant, count)
-        for tenant, count in self.good_retries.items():
+            for name in self._subjects_of(type_, tenant):
+                self.good.add(name, count)
+        for tenant, count in self.new_retries.items():
             self.first_attempts.add(tenant, -count)
-        self.good.clear()
-        self.good_retries.clear()
-        for type_, count in by_type.items():
-            self.types.add(type_, count)
-        return by_type
+        self.new.clear()
+        self.new_retries.clear()
+
+    @property
+    def has_good(self) -> bool:
+        """Whether good runs are remembered that somebody may need."""
+        return bool(self.new or len(self.good))
 
     def age(self) -> None:
-        """Forget what nobody has asked for."""
-        self.types.age()
+        """Forget good runs that nobody has asked for."""
+        self.good.age()
         self.first_attempts.age()

@@ -12,6 +12,7 @@ from fairlead.records.store import Store
 from fairlead.telemetry.events import AlertCleared, AlertRaised, Telemetry
 
 INTERVAL = 15.0
+RESTING = 30.0  # while no job is live and no alert stands
 COST_SHARE = 0.02
 HOLD = 30.0  # seconds after the start for which a missing worker is not told: those that start need a moment
 
@@ -31,7 +32,8 @@ class Alerter:
     async def run_once(self) -> float:
         """Compare the present alerts with the last ones; returns the seconds until the next look."""
         began = self._clock()
-        alerts = (await system_status(self._store)).health.alerts
+        status = await system_status(self._store)
+        alerts = status.health.alerts
         holds = began - self._started < HOLD
         turn = self._standing.see(alert for alert in alerts if not (holds and alert.code == "NO_WORKER"))
         for alert in turn.raised:
@@ -39,4 +41,5 @@ class Alerter:
             self._telemetry.emit(event)
         for alert in turn.cleared:
             self._telemetry.emit(AlertCleared(alert.code, alert.about or None))
-        return max(INTERVAL, (self._clock() - began) / COST_SHARE)
+        is_resting = not alerts and not any(pool.jobs for pool in status.pools)
+        return max(RESTING if is_resting else INTERVAL, (self._clock() - began) / COST_SHARE)

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 from fairlead.config import Settings
 from fairlead.errors import FairleadError
 from fairlead.handlers.spec import Registry
-from fairlead.ports.jobs import EVERYONE, LEAD_HINT, RECURRING_HINT, SCHEDULED_HINT
+from fairlead.ports.jobs import CONTROLS_HINT, EVERYONE, LEAD_HINT, RECURRING_HINT, SCHEDULED_HINT
 from fairlead.records.store import Store
 from fairlead.recurring.declaring import Declarer
 from fairlead.recurring.firing import Recurrer
@@ -19,10 +19,26 @@ from fairlead.scheduler.ledger import LedgerKeeper
 from fairlead.scheduler.promote import Promoter
 from fairlead.scheduler.prune import Pruner
 from fairlead.scheduler.recover import Recoverer
-from fairlead.scheduler.runner import ServiceHost
+from fairlead.scheduler.runner import Service, ServiceHost
 from fairlead.scheduler.sample import Sampler
 from fairlead.scheduler.watch import Watcher
 from fairlead.telemetry.events import Telemetry
+
+
+def make_services(store: Store, settings: Settings, telemetry: Telemetry) -> list[Service]:
+    """The services that run under the leader."""
+    return [
+        Promoter(store, settings.promote_rate, settings.promote_tenant_rate, telemetry),
+        Expirer(store, telemetry),
+        Recurrer(store, telemetry),
+        Recoverer(store, min(2.5, settings.lease / 4), telemetry),
+        Pruner(store, settings.retention),
+        LedgerKeeper(store, settings.ledger_retention),
+        Classifier(store, telemetry),
+        Sampler(store),
+        Watcher(store),
+        Alerter(store, telemetry),
+    ]
 
 
 @contextlib.asynccontextmanager
@@ -31,25 +47,15 @@ async def hosted_services(
 ) -> AsyncIterator[ServiceHost]:
     """Run the services while the body runs, and declare the schedules of the app's code."""
     lead = min(settings.lead, settings.lease / 2)
-    recover_every = min(2.5, settings.lease / 4)
+    services = make_services(store, settings, telemetry)
+    watcher = next(service for service in services if isinstance(service, Watcher))
     host = ServiceHost(
         store,
-        [
-            Promoter(store, settings.promote_rate, settings.promote_tenant_rate, telemetry),
-            Expirer(store, telemetry),
-            Recurrer(store, telemetry),
-            Recoverer(store, recover_every, telemetry),
-            Pruner(store, settings.retention),
-            LedgerKeeper(store, settings.ledger_retention),
-            Classifier(store, telemetry),
-            Sampler(store),
-            Watcher(store),
-            Alerter(store, telemetry),
-        ],
+        services,
         Leader(store, lead, telemetry),
         telemetry,
     )
-    declarer = None if registry is None else Declarer(store, registry, lead, telemetry)
+    declarer = None if registry is None else Declarer(store, registry, settings.lease, telemetry)
     if declarer is not None:
         with contextlib.suppress(FairleadError):  # the declarer's loop tries again and reports
             await declarer.run_once()
@@ -57,7 +63,7 @@ async def hosted_services(
     tasks = [
         asyncio.create_task(host.run(), name="fairlead-services"),
         asyncio.create_task(
-            store.jobs.listen(lambda hint: _on_hint(host, declaring, hint)), name="fairlead-service-hints"
+            store.jobs.listen(lambda hint: _on_hint(host, declaring, watcher, hint)), name="fairlead-service-hints"
         ),
     ]
     if declarer is not None:
@@ -78,7 +84,7 @@ async def _declaring(host: ServiceHost, declarer: Declarer) -> None:
         await declarer.resign()
 
 
-def _on_hint(host: ServiceHost, declaring: ServiceHost, hint: str) -> None:
+def _on_hint(host: ServiceHost, declaring: ServiceHost, watcher: Watcher, hint: str) -> None:
     if hint in (EVERYONE, LEAD_HINT):
         host.look_for_lead()
         declaring.look_for_lead()
@@ -86,3 +92,7 @@ def _on_hint(host: ServiceHost, declaring: ServiceHost, hint: str) -> None:
         host.wake(Promoter.name)
     if hint in (EVERYONE, RECURRING_HINT):
         host.wake(Recurrer.name)
+    if hint in (EVERYONE, CONTROLS_HINT):
+        host.wake(Sampler.name)
+    if watcher.is_resting and not hint.startswith("@"):  # work in a pool
+        host.wake(Watcher.name)

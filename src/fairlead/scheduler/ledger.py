@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable
 
 from fairlead.core.fairness.estimates import Estimates
-from fairlead.core.fairness.ledger import WaitingWork, settle
+from fairlead.core.fairness.ledger import Unsettled, WaitingWork, settle
 from fairlead.core.fairness.tenancy import Tenants
 from fairlead.core.jobs.model import Lane
 from fairlead.core.jobs.pools import Pools
@@ -38,23 +38,27 @@ class LedgerKeeper:
 
     async def run_once(self) -> float:
         """Settle one period; returns the seconds until the next one."""
+        depths = await self._store.shares.lane_depths(MOST_COUNTED)
+        found, minute = await self._store.shares.unsettled_ledger(UNSETTLED_FOR)
+        if depths or found or self._before:
+            await self._settle(depths, found, minute)
+        await self._prune()
+        return INTERVAL
+
+    async def _settle(self, depths: list[LaneDepth], found: list[Unsettled], minute: int) -> None:
         changed = await self._store.controls.read(self._controls.version)
         self._controls.follow(changed.controls)
         self._now = changed.now
-        waiting = await self._backlogs()
-        found, minute = await self._store.shares.unsettled_ledger(UNSETTLED_FOR)
+        waiting = await self._backlogs(depths)
         names = {item.tenant for item in found} | {tenant for _, tenant in waiting}
         known = {name: self._tenants.get(name) for name in names}
         await self._store.shares.settle_ledger(settle(found, self._before, waiting, minute, known))
         self._before = waiting
-        await self._prune()
-        return INTERVAL
 
-    async def _backlogs(self) -> Backlogs:
-        depths = await self._store.shares.lane_depths(MOST_COUNTED)
+    async def _backlogs(self, depths: list[LaneDepth]) -> Backlogs:
         estimates = Estimates(Pools(self._controls).get)
         for count in await self._store.shares.run_times(MEASURED_FOR) if depths else []:
-            estimates.learn(count.type, count.runs, count.seconds)
+            estimates.learn_type(count.type, count.runs, count.seconds)
         return backlogs_of(depths, estimates, self._is_closed)
 
     def _is_closed(self, lane: Lane) -> bool:
@@ -74,6 +78,6 @@ def backlogs_of(
     found: Backlogs = {}
     for lane, _, depth in depths:
         before = found.get((lane.pool, lane.tenant), WaitingWork(0, 0.0))
-        seconds = 0.0 if is_closed(lane) else depth * estimates.of(lane.pool, lane.type)
+        seconds = 0.0 if is_closed(lane) else depth * estimates.of_type(lane.pool, lane.type)
         found[lane.pool, lane.tenant] = WaitingWork(before.jobs + depth, before.seconds + seconds)
     return found

@@ -39,7 +39,12 @@ class Recoverer:
 
     async def _recover(self, lost: Sequence[Held]) -> None:
         policies = await self._policies(lost)
-        settlements = [settle(job, Outcome(Ending.LOST), policies[job.lane.type], self._random) for job in lost]
+        last = await self._store.checkpoints.last(job.id for job in lost)
+        outcomes = [Outcome(Ending.LOST, checkpoint=last.get(job.id)) for job in lost]
+        settlements = [
+            settle(job, outcome, policies[job.lane.type], self._random)
+            for job, outcome in zip(lost, outcomes, strict=True)
+        ]
         settled = await self._store.jobs.settle(settlements, expired_only=True)
         accepted = [item for item in settlements if item.id in settled]
         if accepted:

@@ -1,4 +1,4 @@
-"""Counts the ready jobs for the rules on overload, about once a second; idle unless an overload is defined."""
+"""Counts the ready jobs for the rules on overload, about once a second; without a rule it waits for a hint."""
 
 import time
 
@@ -7,6 +7,7 @@ from fairlead.core.protection.controls import Controls
 from fairlead.records.store import Store
 
 INTERVAL = 1.0
+WITHOUT_RULE = 15.0  # a hint about changed controls comes sooner
 SHARE = 20.0  # counting reads all live jobs, so it may take at most a twentieth of the time
 
 
@@ -31,7 +32,7 @@ class Sampler:
         if self._written:
             await self._store.backpressure.write_backlog({})
             self._written = False
-        return INTERVAL
+        return WITHOUT_RULE
 
     async def _sample(self) -> float:
         began = time.monotonic()

@@ -1,4 +1,4 @@
-"""Stores a sample of the system every few seconds, for the charts of the dashboard.
+"""Stores a sample of the system every few seconds, for the charts of the dashboard; less often while nothing happens.
 
 The number of ended jobs is the sum of the workers' reports. Samples are rarer where counting live jobs takes long.
 """
@@ -12,8 +12,10 @@ from fairlead.core.jobs.workers import WorkerRecord
 from fairlead.records.store import Store
 
 INTERVAL = 5.0
+RESTING = 15.0  # while no job is ready, runs or has ended; a hint about new work ends the pause
 COST_SHARE = 0.02
 KEPT = 2 * 3600.0
+READY, RUNNING = "ready", "running"
 ENDED = ("succeeded", "retrying", "dead", "cancelled", "expired")
 
 
@@ -27,13 +29,15 @@ class Watcher:
         self._clock = clock
         self._seen: dict[str, dict[str, int]] = {}
         self._last: float | None = None
+        self.is_resting = False
 
     async def run_once(self) -> float:
         """Take one sample; returns the seconds until the next one."""
         began = self._clock()
         sample = await self._sample()
         await self._store.samples.add(json.dumps(sample, separators=(",", ":")), KEPT)
-        return max(INTERVAL, (self._clock() - began) / COST_SHARE)
+        self.is_resting = not any(sample["ended"].values()) and not any(map(_is_busy, sample["pools"].values()))
+        return max(RESTING if self.is_resting else INTERVAL, (self._clock() - began) / COST_SHARE)
 
     async def _sample(self) -> dict[str, Any]:
         counts = await self._store.reader.count_jobs()
@@ -41,7 +45,8 @@ class Watcher:
         pools: dict[str, dict[str, Any]] = {}
         for (pool, state), count in counts.items():
             pools.setdefault(pool, {"oldest": None})[state] = count
-        for active in await self._store.reader.active_lanes():
+        has_ready = any(state == READY for _, state in counts)
+        for active in await self._store.reader.active_lanes() if has_ready else []:
             own = pools.setdefault(active.lane.pool, {"oldest": None})
             own["oldest"] = round(max(own["oldest"] or 0.0, now - active.since), 3)
         ended = self._ended(await self._store.workers.all())
@@ -59,6 +64,10 @@ class Watcher:
                     ended[state] += max(0, report[state] - before.get(state, 0))
         self._seen = reports
         return ended
+
+
+def _is_busy(pool: dict[str, Any]) -> bool:
+    return READY in pool or RUNNING in pool
 
 
 def _ends(worker: WorkerRecord) -> dict[str, int]:

@@ -83,7 +83,9 @@ class Engine:
         queues = [self._queue(member, number, meter, endless) for number in range(len(member.streams))]
         self.meters.append(meter)
         self.own_queues.append(queues)
-        self.job_times.append(sum(stream.part * self._means[stream.type] for stream in member.streams))
+        self.job_times.append(
+            sum(stream.part * queue.mean for stream, queue in zip(member.streams, queues, strict=True))
+        )
         for queue in queues:
             self.pool.add(queue)
             if endless:
@@ -96,8 +98,9 @@ class Engine:
 
     def _queue(self, member: Member, number: int, meter: Meter, endless: bool) -> Queue:
         stream = member.streams[number]
-        sample: Sampler = self._samplers[stream.type]
-        mean = self._means[stream.type]
+        own = member.plan.duration
+        sample: Sampler = self._samplers[stream.type] if own is None else sampler(own)
+        mean = self._means[stream.type] if own is None else own.mean
         if endless:
             return EndlessQueue(stream.lane, meter, sample, mean, member.plan.begin, stream.part)
         return Queue(stream.lane, meter, sample, mean)

@@ -80,6 +80,7 @@ class PoolPlan(Model):
     wait_target: Seconds | None = Field(None, gt=0)
     estimate: Seconds = Field(1.0, gt=0)
     view: Seconds = Field(0.25, gt=0)
+    settle: Seconds = Field(0.25, gt=0)
     tell: Seconds = Field(0.5, gt=0)
     claim_gap: Seconds = Field(0.002, gt=0)
     slot_hour_price: float | None = Field(None, ge=0)
@@ -135,6 +136,7 @@ class TenantPlan(Model):
     begin: Seconds = 0.0
     end: Seconds | None = None
     types: dict[str, Part] | list[str] | None = None
+    duration: Duration | None = None  # of its jobs, in place of what their types say
 
     @model_validator(mode="after")
     def _pattern_has_what_it_needs(self) -> "TenantPlan":

@@ -49,6 +49,16 @@ def settlement_row(settlement: Settlement) -> dict[str, Any]:
     }
 
 
+def resumption_rows(settlements: Iterable[Settlement]) -> list[dict[str, Any]]:
+    """The counts of resumptions to write beside the checkpoints; most settlements have none."""
+    return [
+        {"id": item.id, "number": item.checkpoint.number, "resumptions": item.checkpoint.resumptions,
+         "stalled": item.checkpoint.stalled}
+        for item in settlements
+        if item.checkpoint is not None
+    ]  # fmt: skip
+
+
 def unanswered_successes(settlements: Sequence[Settlement], settled: set[str]) -> dict[str, Settlement]:
     """Successes without callbacks that were not settled now, by id: an answer about them may have been lost."""
     plain = (item for item in settlements if item.state is SUCCEEDED and not item.calls_back)

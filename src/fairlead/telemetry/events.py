@@ -5,8 +5,7 @@ from collections.abc import Callable
 from contextvars import ContextVar
 from dataclasses import dataclass
 
-from fairlead.core.jobs.model import Claim, Settlement
-from fairlead.core.jobs.states import State
+from fairlead.core.jobs.model import Claim
 
 _log = logging.getLogger("fairlead")
 
@@ -73,6 +72,16 @@ class RunFailed(Event):
     failure: str | None
     again_in: float | None
     traceback: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class ResultDropped(Event):
+    """A job succeeded, and its result could not be kept."""
+
+    job: str
+    type: str
+    tenant: str
+    error: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -375,23 +384,3 @@ class Telemetry:
         if failure not in self._failures:
             self._failures.add(failure)
             _log.error("a listener for events failed (%r); jobs go on without it", error, exc_info=error)
-
-
-def tell_failure(telemetry: Telemetry, claim: Claim, settlement: Settlement) -> None:
-    """Emit RunFailed where a run has failed, whether events of single jobs are wanted or not."""
-    error = settlement.error
-    if error is None or settlement.state not in (State.RETRYING, State.DEAD):
-        return
-    telemetry.emit(
-        RunFailed(
-            job=claim.id,
-            type=claim.lane.type,
-            tenant=claim.lane.tenant,
-            attempt=claim.attempt,
-            error_type=error.type,
-            error=error.message,
-            failure=error.failure,
-            again_in=settlement.delay if settlement.state is State.RETRYING else None,
-            traceback=error.traceback,
-        )
-    )

@@ -13,7 +13,6 @@ import traceback
 from collections.abc import Mapping
 from dataclasses import fields
 from datetime import UTC, datetime
-from enum import StrEnum
 from typing import Any, TextIO
 
 from fairlead.core.durations import humanize
@@ -28,6 +27,7 @@ from fairlead.telemetry.events import (
     LeaseEnded,
     ProcessEnded,
     PromoterBehind,
+    ResultDropped,
     RetriesDelayed,
     RetriesRefused,
     RunFailed,
@@ -40,10 +40,11 @@ from fairlead.telemetry.events import (
     WorkerWorn,
     current_claim,
 )
+from fairlead.telemetry.tracebacks import Tracebacks
 
 _WARNINGS = (
-    AlertRaised, BreakerOpened, LateExecution, LeadLost, LeaseEnded, ProcessEnded, PromoterBehind, RetriesDelayed,
-    RetriesRefused, ScheduleMissed, ServiceFailed, SettlementRefused, StoreAway, ThreadLost,
+    AlertRaised, BreakerOpened, LateExecution, LeadLost, LeaseEnded, ProcessEnded, PromoterBehind, ResultDropped,
+    RetriesDelayed, RetriesRefused, ScheduleMissed, ServiceFailed, SettlementRefused, StoreAway, ThreadLost,
     TypeQuarantined, WorkerWorn,
 )  # fmt: skip
 _WORDS = re.compile(r"(?<!^)(?=[A-Z])")
@@ -51,14 +52,6 @@ COLOURS = {"debug": "2", "info": "32", "warning": "33", "error": "31", "critical
 LONGEST_MESSAGE = 500
 MOST_LIKE_IT = 20  # failures of one type and error that are shown within PERIOD
 PERIOD = 10.0
-
-
-class Tracebacks(StrEnum):
-    """Of which failed runs the traceback is logged."""
-
-    LAST = "last"  # of those after which the job is dead
-    EACH = "each"
-    NONE = "none"
 
 
 class LogOutput:
@@ -74,6 +67,8 @@ class LogOutput:
     ) -> None:
         """Write one entry; `text` says the same as the values to a person."""
         given = {name: value for name, value in values.items() if value is not None}
+        if text is not None and "job" not in given:
+            given.setdefault("message", text)
         line = self._json(level, event, given, stack) if self.as_json else self._text(level, event, given, text, stack)
         self._stream.write(f"{line}\n")
         self._stream.flush()

@@ -55,7 +55,7 @@ class Bench:
     """The claimer, the slots and the settler of a worker."""
 
     def __init__(self, app: App, store: Store, pools: frozenset[str], threads: HandlerThreads) -> None:
-        tools = RunTools(store, app.settings.result_limit)
+        tools = RunTools(store, app.settings.result_limit, app.settings.checkpoint_limit)
         controls = ControlView(store)
         breakers = Breakers(store, controls, app.telemetry)
         self.settler = Settler(store, app.telemetry, _ignore, tools.progress)

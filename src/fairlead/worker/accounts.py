@@ -1,10 +1,11 @@
-"""Keeps what this worker used in step with what the store and other workers know of it.
+"""Keeps the worker's shares in step with what its jobs took, with the store, and so with other workers.
 
-Every quarter of a second the charges are corrected by what the runs really took, in memory; and sooner when runs end
-of which nobody knew how long they take, since until then their tenant has paid for a careful guess and its next job
-waits for its turn. Every half second charges are exchanged through the store, and at once when long jobs were begun,
-since other workers should know before they choose. Every few seconds what was delivered goes to the ledger. The last
-two are repeated less often where they cost more than a hundredth of the time, as with thousands of tenants.
+Charges are corrected by real run times before each claim and at least every quarter of a second, in memory, in at most
+a hundredth of the time: until then a tenant whose jobs take longer than before gets more slots than its share. Where
+charges were guesses, they are corrected up to ten times as often, since the tenant's next job waits for it. Charges are
+exchanged through the store every half second, and before a claim of long jobs or at once after it, so that two workers
+do not both start one where a tenant is due one. What was delivered goes to the ledger every few seconds. Exchanges and
+ledger wait longer where they cost more than a hundredth of the time, as with thousands of tenants.
 
 When the store is away, charges wait: what may have arrived is sent again as it was, so that it counts once. When the
 worker crashes, those of the last half second are forgotten.
@@ -27,10 +28,13 @@ from fairlead.records.store import Store
 from fairlead.runtime.periodic import Periodic
 
 SETTLE_EVERY = 0.25
+SETTLE_LEAST = 0.02  # seconds between settlements, except where charges were guesses
 EXCHANGE_EVERY = 0.5
 RECORD_EVERY = 5.0
 AT_MOST_EVERY = 0.05
+ANNOUNCE_LEAST = 0.02  # seconds between exchanges before claims
 THRIFT = 100  # times what something cost, it waits before it is done again
+HASTE = 10  # the same, for settlements where charges were guesses and exchanges before claims
 OVERLAP = 2.0  # seconds; a charge may become visible so long after its instant
 LEARN_FROM = 24 * 3600.0
 
@@ -65,15 +69,30 @@ class Accounts:
         self._balances: set[Balance] = set()  # that were heard last time
         self._has_learned = False
         self._settled_at = time.monotonic()
+        self._settling_took = 0.0
+        self._exchanging = asyncio.Lock()
+        self._announce_again_at = 0.0
         self.repeated = (
             Periodic(self._keep_in_step, EXCHANGE_EVERY, AT_MOST_EVERY, THRIFT, long_jobs),
             Periodic(self._record, RECORD_EVERY, AT_MOST_EVERY, THRIFT),
         )
 
     def settle_if_due(self, now: float) -> None:
-        """Settle now and then, and at once where runs have ended of which nobody knew how long they take."""
-        if now >= self._settled_at + SETTLE_EVERY or self._usage.knows_more:
+        """Correct the charges if that is due: as often as it is cheap, sooner where charges were guesses."""
+        took = self._settling_took
+        pause = HASTE * took if self._usage.knows_more else max(SETTLE_LEAST, THRIFT * took)
+        if now >= self._settled_at + min(SETTLE_EVERY, pause):
             self._settle(now)
+
+    async def announce(self) -> bool:
+        """Exchange charges before a claim; False if that was done before a claim a moment ago."""
+        began = time.monotonic()
+        if began < self._announce_again_at:
+            return False
+        await self._exchange()
+        now = time.monotonic()
+        self._announce_again_at = now + max(ANNOUNCE_LEAST, HASTE * (now - began))
+        return True
 
     async def flush(self) -> None:
         """Bring everything to the store, at the end."""
@@ -91,19 +110,25 @@ class Accounts:
     async def _learn(self) -> None:
         """Begin with what others have measured, and where they are."""
         for count in await self._store.shares.run_times(LEARN_FROM):
-            self._usage.estimates.learn(count.type, count.runs, count.seconds)
+            self._usage.estimates.learn_type(count.type, count.runs, count.seconds)
         await self._exchange(always=True)
 
     def _settle(self, now: float) -> None:
-        self._settled_at = now
+        self._settled_at, began = now, time.monotonic()
         usages = self._usage.settle(self._running())
         self._queue.correct_all((usage.lane, usage.charge, usage.unearned) for usage in usages)
         for usage in usages:
             if usage.delivered > 0:
                 key = (usage.lane.pool, usage.lane.tenant)
                 self._delivered[key] = self._delivered.get(key, 0.0) + usage.delivered
+        self._settling_took = time.monotonic() - began
 
     async def _exchange(self, always: bool = False) -> None:
+        """Exchange charges with other workers; one exchange at a time, since a lost one is repeated as it was."""
+        async with self._exchanging:
+            await self._exchange_now(always)
+
+    async def _exchange_now(self, always: bool = False) -> None:
         """Slots that are reserved for a tenant are not charged to its share of the others."""
         again, self._untold = bool(self._untold), self._untold or self._queue.tell()
         if self._is_reserved or not (self._untold or self._queue or always):
@@ -116,7 +141,7 @@ class Accounts:
         self._queue.hear(balances - self._balances)
         self._balances = balances
         if again:
-            await self._exchange()
+            await self._exchange_now()
 
     async def _record(self) -> None:
         """What could not be told last time goes as it was, since it may have arrived; then what is new."""

@@ -6,7 +6,10 @@ says before it is signed.
 
 import contextlib
 import time
+from collections.abc import Callable
 from dataclasses import replace
+from functools import cached_property, partial
+from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 from fairlead.config import Settings
@@ -32,12 +35,15 @@ SPARE = 15.0  # beyond the time that a receiver has, for the store
 
 def with_deliveries(registry: Registry, store: Store, settings: Settings) -> Registry:
     """The registry with deliveries in it, where what they need is installed: `pip install 'fairlead[callbacks]'`."""
-    try:
-        from fairlead.worker.egress import Sender
-    except ImportError:
+    if find_spec("httpcore2") is None:
         return registry
-    sender = Sender(settings.egress, settings.callback_timeout)
-    return registry.joined(delivery_spec(Deliverer(store, sender), settings))
+    return registry.joined(delivery_spec(Deliverer(store, partial(_make_sender, settings)), settings))
+
+
+def _make_sender(settings: Settings) -> "Sender":
+    from fairlead.worker.egress import Sender  # imported with the first delivery; most workers have none
+
+    return Sender(settings.egress, settings.callback_timeout)
 
 
 def delivery_spec(deliverer: "Deliverer", settings: Settings) -> HandlerSpec:
@@ -64,9 +70,13 @@ DELIVERER = "callback delivery"  # as the audit names who disabled an endpoint
 class Deliverer:
     """Sends what is to be told, and writes down what became of it."""
 
-    def __init__(self, store: Store, sender: "Sender") -> None:
+    def __init__(self, store: Store, make_sender: "Callable[[], Sender]") -> None:
         self._store = store
-        self._sender = sender
+        self._make_sender = make_sender
+
+    @cached_property
+    def _sender(self) -> "Sender":
+        return self._make_sender()
 
     async def deliver(
         self,

@@ -9,6 +9,7 @@ import signal
 import socket
 import threading
 import time
+from collections.abc import Coroutine
 from typing import Any
 
 from fairlead.errors import LeaseLost, StoreUnavailable
@@ -18,18 +19,42 @@ from fairlead.runtime.outage import Outage
 from fairlead.telemetry.events import Telemetry
 from fairlead.worker.lease import LeaseClock
 from fairlead.worker.service import STOP_GRACE, Worker
-from fairlead.worker.supervisor import EXIT_DISMISSED, EXIT_RECYCLE, SOCKET_VARIABLE
+from fairlead.worker.spawn import SOCKET_VARIABLE
+from fairlead.worker.supervisor import EXIT_DISMISSED, EXIT_RECYCLE
 
 EXIT_LEASE_LOST = 70
 LOOK_EVERY = 0.5
 ALIVE_EVERY = 1.0
 
 
+class SupervisorSocket:
+    """This process's end of the socket to its supervisor, which says there that it runs."""
+
+    def __init__(self) -> None:
+        self.end = socket.socket(fileno=int(os.environ[SOCKET_VARIABLE]))
+        self._runs = False
+
+    def runs(self) -> bool:
+        """Block until the supervisor says that it runs; False where it has ended."""
+        if not self._runs:
+            self.end.setblocking(True)
+            with contextlib.suppress(OSError):
+                self._runs = bool(self.end.recv(1))
+        return self._runs
+
+    async def until_it_runs(self) -> bool:
+        """The same without blocking the event loop."""
+        self.end.setblocking(False)
+        with contextlib.suppress(OSError):
+            self._runs = bool(await asyncio.get_running_loop().sock_recv(self.end, 1))
+        return self._runs
+
+
 class SupervisorLink:
     """Hears of renewals in a thread, and ends the process if the event loop does not react to a lost lease."""
 
-    def __init__(self) -> None:
-        self._socket = socket.socket(fileno=int(os.environ[SOCKET_VARIABLE]))
+    def __init__(self, supervisor: SupervisorSocket) -> None:
+        self._socket = supervisor.end
         self._loop = asyncio.get_running_loop()
         self._lock = threading.Lock()
         self._received = b""
@@ -47,7 +72,6 @@ class SupervisorLink:
         clock.catch_up = self._read
         clock.wants = lambda lease: self._say({"lease": lease})
         self._say({"worker": clock.worker_id, "deadline": clock.deadline, "lease": clock.lease})
-        self._socket.setblocking(False)
         threading.Thread(target=self._listen, args=(clock,), name="fairlead-link", daemon=True).start()
 
     async def say_alive(self) -> None:
@@ -88,7 +112,7 @@ class SupervisorLink:
                     part = b""
                 self._open = bool(part)
                 *lines, self._received = (self._received + part).split(b"\n")
-                for line in lines:
+                for line in filter(None, lines):
                     self._apply(json.loads(line))
 
     def _apply(self, message: dict[str, Any]) -> None:
@@ -106,22 +130,32 @@ class SupervisorLink:
             self._loop.call_soon_threadsafe(self._worker.stop, left)
 
 
-async def open_store(store: Store, telemetry: Telemetry) -> bool:
-    """Open the store, and wait for it while it is away; False if a signal or the supervisor's end came first."""
-    supervisor, stopped = os.getppid(), asyncio.Event()
+async def open_store(store: Store, telemetry: Telemetry, supervisor: SupervisorSocket) -> bool:
+    """Open the store and wait for the supervisor; False if a signal or the supervisor's end came first.
+
+    A store that is away is waited for.
+    """
+    parent, stopped = os.getppid(), asyncio.Event()
     loop, trouble = asyncio.get_running_loop(), Outage(telemetry, "worker")
     for number in (signal.SIGTERM, signal.SIGQUIT):
         loop.add_signal_handler(number, stopped.set)
-    while not stopped.is_set() and os.getppid() == supervisor:
-        opening = asyncio.ensure_future(_try_to_open(store, trouble))
-        stopping = asyncio.ensure_future(stopped.wait())
-        await asyncio.wait([opening, stopping], return_when=asyncio.FIRST_COMPLETED)
-        stopping.cancel()
-        if opening.done() and opening.result():
-            return not stopped.is_set()
-        opening.cancel()
-        await asyncio.gather(opening, stopping, return_exceptions=True)
+    while not stopped.is_set() and os.getppid() == parent:
+        if await _unless(stopped, _try_to_open(store, trouble)):
+            return bool(await _unless(stopped, supervisor.until_it_runs()))
     return False
+
+
+async def _unless(stopped: asyncio.Event, work: Coroutine[Any, Any, bool]) -> bool | None:
+    """The result of the work; None if it had to stop first."""
+    working, stopping = asyncio.ensure_future(work), asyncio.ensure_future(stopped.wait())
+    await asyncio.wait([working, stopping], return_when=asyncio.FIRST_COMPLETED)
+    if working.done() and not stopped.is_set():
+        stopping.cancel()
+        await asyncio.gather(stopping, return_exceptions=True)
+        return working.result()
+    working.cancel()
+    await asyncio.gather(working, stopping, return_exceptions=True)
+    return None
 
 
 async def _try_to_open(store: Store, trouble: Outage) -> bool:
@@ -141,7 +175,6 @@ async def run_child(worker: Worker, link: SupervisorLink) -> int:
     loop = asyncio.get_running_loop()
     loop.add_signal_handler(signal.SIGTERM, worker.stop)
     loop.add_signal_handler(signal.SIGQUIT, worker.stop, 0.0)
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # a terminal sends it to the whole group; the supervisor tells us
     try:
         await worker.run()
     except LeaseLost:

@@ -13,7 +13,7 @@ import asyncio
 import time
 import uuid
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 
 from fairlead.core.fairness.estimates import LONG, Estimates
 from fairlead.core.fairness.queue import FairQueue, Grant
@@ -38,6 +38,9 @@ PATIENT = 9  # and as often where there is something new
 LATE = 0.03  # seconds; by so much later than others a job may be committed and is found after the next hint
 MANY = 500  # tenants with work, beyond which looking for others is no cheaper than looking at all
 CONTROLS_FRESH = 1.0
+FEW = 64  # tenants with work, up to which first jobs of a known type are announced, too
+
+Announce = Callable[[], Awaitable[bool]]  # exchange charges with other workers; False if that was done just now
 
 
 class Claimer:
@@ -76,6 +79,7 @@ class Claimer:
         self.queue.differ(owner)
         self.usage = SlotUsage(Estimates(self._pool_settings.get))
         self.long_jobs = asyncio.Event()  # jobs were claimed that will probably take long
+        self._announced = frozenset[int]()  # lanes whose charges other workers know before the claim
         self.is_held_back = False  # there is work that waits for room in its pool, not for a slot
 
     def hint(self) -> None:
@@ -87,7 +91,9 @@ class Claimer:
         self._control_view.distrust()
         self._view.distrust()
 
-    async def take(self, wanted: int, in_hand: Callable[[str], int] = lambda pool: 0) -> list[Claim]:
+    async def take(
+        self, wanted: int, in_hand: Callable[[str], int] = lambda pool: 0, announce: Announce | None = None
+    ) -> list[Claim]:
         """Claim up to so many jobs; none means that there is nothing for this worker now.
 
         `in_hand` is how many jobs of a pool this worker holds.
@@ -100,7 +106,7 @@ class Claimer:
                 await self._look()
             elif self._hinted:
                 await self._look_for_new_lanes()
-            claims = await self._claim_behind_breakers(wanted) or await self._claim_in_turn(wanted, in_hand)
+            claims = await self._claim_behind_breakers(wanted) or await self._claim_in_turn(wanted, in_hand, announce)
             if self.queue or not self._hinted:
                 break
         return claims
@@ -152,24 +158,65 @@ class Claimer:
         elif ours and self._awaits_permit(lane):
             self._view.behind_breakers.append(active)
 
-    async def _claim_in_turn(self, wanted: int, in_hand: Callable[[str], int]) -> list[Claim]:
+    async def _claim_in_turn(
+        self, wanted: int, in_hand: Callable[[str], int], announce: Announce | None
+    ) -> list[Claim]:
         """Claim for the tenants whose turn it is. Each round that finds nothing shortens the view, so this ends."""
         claims: list[Claim] = []
         self.is_held_back = False
+        self._announced = frozenset()
         while self.queue and not claims:
-            grants = self.queue.allocate(wanted, self.usage.estimates.of, self._room(in_hand))
+            grants = self._allocate(wanted, in_hand)
+            if announce is not None and self._are_long(grants):
+                await self._announce(grants, announce)
+                grants = self._allocate(wanted, in_hand)
+                if not self._announced <= {grant.lane.id for grant in grants}:
+                    self.long_jobs.set()  # the other workers should soon know what was given back
             self.is_held_back = not grants
             if not grants:
                 break
             claims = await self._claim(grants)
         return claims
 
+    def _allocate(self, wanted: int, in_hand: Callable[[str], int]) -> list[Grant]:
+        return self.queue.allocate(wanted, self.usage.estimates.of, self._room(in_hand))
+
+    def _are_long(self, grants: Sequence[Grant]) -> bool:
+        """Whether tenants compete for the slots, and other workers should know of the grants before the claim."""
+        return len(self.queue) > 1 and any(grant.cost >= LONG and self._is_announced(grant.lane) for grant in grants)
+
+    def _is_announced(self, lane: Lane) -> bool:
+        """Whether other workers are told before a claim from the lane.
+
+        A tenant that already has jobs here may have one too many. Guesses of the pool are far too long to be told.
+        """
+        if self.usage.has_jobs(lane):
+            return False
+        estimates = self.usage.estimates
+        if len(self.queue) > FEW:
+            return not estimates.is_guess(lane)
+        return not estimates.is_unknown(lane.type)
+
+    async def _announce(self, grants: Sequence[Grant], announce: Announce) -> None:
+        """Let other workers know of the charges, and hear of theirs; then give the grants back, to allocate again.
+
+        Else two workers would both start a long job of a tenant that is due one of them.
+        """
+        try:
+            if await announce():
+                self._announced = frozenset(grant.lane.id for grant in grants if grant.cost >= LONG)
+        finally:
+            self.queue.give_back_all((grant, grant.most) for grant in grants)
+
     async def _claim_behind_breakers(self, wanted: int) -> list[Claim]:
         """Claim what breakers permit, from the first group of lanes that has something; each is tried once a look."""
         while self._view.behind_breakers:
             names = self._breakers_of(self._view.behind_breakers[0].lane)
-            group = [active for active in self._view.behind_breakers if self._breakers_of(active.lane) == names]
-            self._view.behind_breakers = [active for active in self._view.behind_breakers if active not in group]
+            group: list[ActiveLane] = []
+            others: list[ActiveLane] = []
+            for active in self._view.behind_breakers:
+                (group if self._breakers_of(active.lane) == names else others).append(active)
+            self._view.behind_breakers = others
             permit = await self._breakers.ask(names, wanted)
             if permit is not None and (claims := await self._claim(self._permitted(permit, group), permit)):
                 return claims
@@ -179,7 +226,7 @@ class Claimer:
         """The permitted runs as grants, charged as all grants are."""
         cost = self.usage.estimates.of
         shares = spread(lanes, permit.runs).items()
-        grants = [Grant(lane, most, 0.0, cost(lane.pool, lane.type)) for lane, most in shares]
+        grants = [Grant(lane, most, 0.0, cost(lane)) for lane, most in shares]
         self.queue.charge(grants)
         return grants
 
@@ -239,14 +286,18 @@ class Claimer:
                 rests.append((grant, grant.most - count))
             elif permit is None:
                 self._keep_in_view(ActiveLane(grant.lane, last[grant.lane.id]))
-            if count and grant.cost >= LONG and grant.lane.type not in self.usage.guessed:
-                self.long_jobs.set()
+            if count and grant.cost >= LONG and grant.lane.id not in self._announced:
+                self._hint_long_jobs(grant.lane)
         if permit is None:
             for grant, _ in rests:  # before they are given back: who does not compete needs no new place
                 self.queue.drop(grant.lane)
         else:
             self._breakers.began(permit, claims)
         self.queue.give_back_all(rests)
+
+    def _hint_long_jobs(self, lane: Lane) -> None:
+        if not self.usage.estimates.is_guess(lane):
+            self.long_jobs.set()
 
     def _keep_in_view(self, active: ActiveLane) -> None:
         """A lane that is kept aside, since a limit is full, comes back by itself."""
@@ -275,18 +326,22 @@ class Claimer:
     def _passes(self, lane: Lane) -> bool:
         """Whether nobody has closed it, and no breaker is in its way or about to be."""
         breakers = self._specs[lane.type].breakers
-        if limiting(self.controls, breakers) or (self._tripping is not None and self._tripping.hold(breakers)):
+        if limiting(self.controls, breakers, lane.tenant):
+            return False
+        if self._tripping is not None and self._tripping.hold(breakers, lane.tenant):
             return False
         return why_closed(lane, self.controls) is None
 
     def _breakers_of(self, lane: Lane) -> tuple[str, ...]:
-        """The breakers of its type that are not closed."""
-        return limiting(self.controls, self._specs[lane.type].breakers)
+        """The breakers that are not closed and that its runs go through."""
+        return limiting(self.controls, self._specs[lane.type].breakers, lane.tenant)
 
     def _awaits_permit(self, lane: Lane) -> bool:
         """Whether it is not closed, but behind a breaker that lets a few through."""
         names = self._breakers_of(lane)
-        return bool(names) and why_closed(lane, self.controls, names, self._control_view.now) is None
+        if not names:
+            return False
+        return why_closed(lane, self.controls, self._specs[lane.type].breakers, self._control_view.now) is None
 
     def _is_ours(self, lane: Lane) -> bool:
         if lane.pool not in self._pools or lane.type not in self._specs:

@@ -14,9 +14,11 @@ from types import CodeType, TracebackType
 
 from fairlead.core.durations import seconds
 from fairlead.core.jobs.failure import KNOWN, FailureClass, classify, combined, fingerprint
-from fairlead.core.jobs.model import Ending, ErrorInfo, Outcome
+from fairlead.core.jobs.model import Claim, Ending, ErrorInfo, Outcome, Settlement
+from fairlead.core.jobs.states import State
 from fairlead.errors import DeadLetter, Discard, JobCancelled, RetryLater, Snooze
 from fairlead.handlers.spec import HandlerSpec
+from fairlead.telemetry.events import ResultDropped, RunFailed, Telemetry
 from fairlead.worker.http_errors import retry_after_of, status_of
 
 MESSAGE_LIMIT = 2_000
@@ -180,3 +182,25 @@ def _text(error: BaseException) -> str:
 def _clean(text: str, limit: int) -> str:
     shown = text if len(text) <= limit else text[: limit - 1] + "…"
     return shown.replace("\x00", "\\0").encode("utf-8", "backslashreplace").decode()
+
+
+def tell_failure(telemetry: Telemetry, claim: Claim, settlement: Settlement) -> None:
+    """Emit RunFailed or ResultDropped where that is so, whether events of single jobs are wanted or not."""
+    error = settlement.error
+    if error is not None and settlement.state is State.SUCCEEDED:
+        telemetry.emit(ResultDropped(claim.id, claim.lane.type, claim.lane.tenant, error.message))
+    if error is None or settlement.state not in (State.RETRYING, State.DEAD):
+        return
+    telemetry.emit(
+        RunFailed(
+            job=claim.id,
+            type=claim.lane.type,
+            tenant=claim.lane.tenant,
+            attempt=claim.attempt,
+            error_type=error.type,
+            error=error.message,
+            failure=error.failure,
+            again_in=settlement.delay if settlement.state is State.RETRYING else None,
+            traceback=error.traceback,
+        )
+    )

@@ -14,10 +14,9 @@ from fairlead.handlers.spec import HandlerSpec
 from fairlead.telemetry.events import current_claim
 from fairlead.worker.failures import outcome_of
 from fairlead.worker.threads import HandlerThreads, ThreadCall
-from fairlead.worker.tools import RunTools, dump_result
+from fairlead.worker.tools import RunTools, succeeded
 
 STOP_PATIENCE = 5.0  # seconds that a cancelled handler has to end
-SUCCEEDED = Outcome(Ending.SUCCEEDED)
 CANCELLED_ITSELF = Outcome(Ending.FAILED, error=ErrorInfo("CancelledError", "the handler cancelled itself"))
 
 
@@ -38,6 +37,11 @@ class Run:
         self.stopped_by: Ending | None = None
         self.call: ThreadCall | None = None  # of a handler in a thread
         self.has_ended = False
+
+    @property
+    def version(self) -> int:
+        """The version of the handler's code."""
+        return self.spec.version
 
     def stop(self, reason: Ending) -> None:
         """Cancel the handler; the reason decides what becomes of the job."""
@@ -96,24 +100,20 @@ class Runner:
             else:
                 result, error = await self._in_thread(run, partial(spec.function, *given, **arguments))
                 if error is not None:
-                    return outcome_of(error, spec)
-            outcome = self._succeeded(result)
+                    return await _interrupted(context, outcome_of(error, spec))
+            outcome = succeeded(result, self._result_limit)
             if context is not None and context.open_transaction is not None and self._tools is not None:
                 return await self._tools.commit(claim, outcome, context.open_transaction)
             return outcome
         except asyncio.CancelledError:
-            return run.outcome_of_stop()
+            return await _interrupted(context, run.outcome_of_stop())
         except BaseException as error:
             if isinstance(error, GeneratorExit) and _is_closed(run):
                 raise
-            return outcome_of(error, spec)
+            return await _interrupted(context, outcome_of(error, spec))
         finally:
             if context is not None and context.end():
                 await context.roll_back()
-
-    def _succeeded(self, result: Any) -> Outcome:
-        """A success with its result as JSON; an error if it cannot be kept."""
-        return SUCCEEDED if result is None else Outcome(Ending.SUCCEEDED, dump_result(result, self._result_limit))
 
     async def _in_thread(self, run: Run, function: Callable[[], Any]) -> tuple[Any, BaseException | None]:
         """What the function returned or raised: returned, since no coroutine can raise a StopIteration."""
@@ -126,6 +126,11 @@ class Runner:
             raise
         error, call.error = call.error, None  # an error refers to its frames, and these to the call
         return call.value, error
+
+
+async def _interrupted(context: Context | None, outcome: Outcome) -> Outcome:
+    """Have the last checkpoint of an unsuccessful run saved; returns its outcome, which names that checkpoint."""
+    return outcome if context is None else await context.interrupted(outcome)
 
 
 def _is_closed(run: Run) -> bool:

@@ -95,7 +95,7 @@ class Worker:
         self._waker = HintSender(store)
         self._hints = Hints(self._waker, pools, self._claimer.gate, self._news)
         self._threads = HandlerThreads(slots)
-        tools = RunTools(store, settings.result_limit)
+        tools = RunTools(store, settings.result_limit, settings.checkpoint_limit)
         self._settler = Settler(store, telemetry, self._hints.after, tools.progress)
         runner = Runner(self._threads, settings.result_limit, tools)
         usage = self._claimer.usage
@@ -117,7 +117,8 @@ class Worker:
             self._reports,
             self._cancels,
             *self._accounts.repeated,
-            *(part.repeated for part in (self._health, self._controls, tools.progress, self._unanswered)),
+            *(part.repeated for part in (self._health, self._controls, self._unanswered)),
+            *(book.repeated for book in (tools.progress, tools.checkpoints)),
         ]
 
     def stop(self, drain: float | None = None) -> None:
@@ -206,7 +207,8 @@ class Worker:
                 continue
             try:
                 began = time.monotonic()
-                claims = await self._claimer.take(wanted, self.slots.count)
+                self._accounts.settle_if_due(began)
+                claims = await self._claimer.take(wanted, self.slots.count, self._accounts.announce)
                 self.slots.pace.claimed(time.monotonic() - began)
             except StoreError as error:
                 await trouble.pause(error)

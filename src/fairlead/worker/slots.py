@@ -35,8 +35,8 @@ from fairlead.telemetry.events import (
     LateExecution,
     Telemetry,
     ThreadLost,
-    tell_failure,
 )
+from fairlead.worker.failures import tell_failure
 from fairlead.worker.forks import ForkGuard
 from fairlead.worker.health import Health
 from fairlead.worker.pace import Pace
@@ -291,7 +291,8 @@ class Slots:
         if outcome.ending is SUCCEEDED:
             self._health.succeeded(claim)
         else:
-            claim = claim._replace(age=claim.age + ran)
+            left = None if claim.time_left is None else claim.time_left - ran
+            claim = claim._replace(age=claim.age + ran, time_left=left)
             adjustment = self._health.failed(claim, outcome)
             policies = self._terms.of(claim, self._registry[claim.lane.type]).policies
         settlement = outcome.stored or settle(claim, outcome, policies, self._random, adjustment)

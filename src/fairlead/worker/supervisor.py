@@ -1,23 +1,20 @@
 """Several worker processes under one that runs no handlers: it keeps their leases and replaces those that die.
 
-Each child has a socket to the supervisor. The child says which worker it is and which lease it wants, by the pools it
-serves, and again when that changes; the supervisor answers every renewal with the new deadline, which both sides read
-on the same boot clock. When the socket closes, the child knows that nobody keeps its lease any more and stops within
-what is left of it. When a child dies, the supervisor ends its lease at once, so that its jobs need not wait for it to
-run out.
+Each child has a socket to the supervisor. An empty line there tells the child that the supervisor runs; the child waits
+for it before it registers. Then the child says which worker it is and which lease it wants, by the pools it serves, and
+again when that changes; the supervisor answers every renewal with the new deadline, which both sides read on the same
+boot clock. When the socket closes, the child knows that nobody keeps its lease any more and stops within what is left
+of it. When a child dies, the supervisor ends its lease at once, so that its jobs need not wait for it to run out.
 
 Each second the child's event loop says that it is alive. When it has said nothing for a minute, because it was stopped
-or a handler blocks it, the supervisor kills the child.
+or a handler blocks it, the supervisor kills the child. Processes that a child leaves behind are ended too.
 """
 
 import asyncio
 import contextlib
 import json
 import logging
-import os
 import signal
-import socket
-import subprocess
 import time
 from collections.abc import Sequence
 from typing import Any
@@ -27,8 +24,9 @@ from fairlead.ports.jobs import LeaseBook
 from fairlead.runtime.boot_clock import boot_time
 from fairlead.telemetry.events import ProcessEnded, Telemetry
 from fairlead.worker.lease import KeeperThread, LeaseClock
+from fairlead.worker.leftovers import Leftovers
+from fairlead.worker.spawn import Spawned, spawn
 
-SOCKET_VARIABLE = "FAIRLEAD_SUPERVISOR_SOCKET"
 EXIT_RECYCLE = 71  # a child that has ended in good order and wants to be replaced
 EXIT_DISMISSED = 72  # a child that an operator told to end; it is not replaced
 LOOK_EVERY = 0.1
@@ -45,16 +43,13 @@ _log = logging.getLogger("fairlead")
 class Child:
     """One worker process."""
 
-    def __init__(self, command: Sequence[str], keeper: KeeperThread) -> None:
-        self.socket, theirs = socket.socketpair()
-        self.socket.setblocking(False)
-        environment = {**os.environ, SOCKET_VARIABLE: str(theirs.fileno())}
-        self.process = subprocess.Popen(command, env=environment, pass_fds=[theirs.fileno()])
-        theirs.close()
-        self.started = time.monotonic()
+    def __init__(self, spawned: Spawned, keeper: KeeperThread) -> None:
+        self.process, self.socket, self.started = spawned
+        with contextlib.suppress(OSError):  # one that has ended is found below
+            self.socket.send(b"\n")
         self.clock: LeaseClock | None = None
         self.silent_for = 0.0  # while the supervisor itself was awake
-        self._looked_at = self.started
+        self._looked_at = time.monotonic()
         self._keeper = keeper
         self._received = b""
 
@@ -117,8 +112,12 @@ class Supervisor:
         book: LeaseBook,
         heartbeat: float,
         telemetry: Telemetry,
+        started: Sequence[Spawned] = (),
+        leftovers: Leftovers | None = None,  # for a process that has no children but those of the supervisor
     ) -> None:
+        """`started` are processes of this command that run already and wait for a supervisor."""
         self._command = command
+        self._started = list(started)
         self._book = book
         self._keeper = KeeperThread(book, heartbeat)
         self._telemetry = telemetry
@@ -128,6 +127,7 @@ class Supervisor:
         self._dismissed = [False] * processes
         self._stops_asked = 0
         self._worst_code = 0
+        self._leftovers = leftovers
 
     def stop(self) -> None:
         """The first time: drain. The second: stop at once."""
@@ -154,8 +154,11 @@ class Supervisor:
         self._keeper.start()
         try:
             while any(self._children) or not (self._stops_asked or all(self._dismissed)):
-                for index in range(len(self._children)):
-                    await self._look_after(index)
+                ended = [await self._look_after(index) for index in range(len(self._children))]
+                if self._leftovers is not None:
+                    self._leftovers.look(self._pids(), any(ended))
+                await asyncio.sleep(LOOK_EVERY)
+            while self._leftovers is not None and self._leftovers.end_all():  # noqa: ASYNC110 a process tells nobody
                 await asyncio.sleep(LOOK_EVERY)
         finally:
             for child in self._children:
@@ -166,22 +169,29 @@ class Supervisor:
             self._keeper.stop()
         return self._worst_code
 
-    async def _look_after(self, index: int) -> None:
+    def _pids(self) -> set[int]:
+        return {child.process.pid for child in self._children if child is not None}
+
+    async def _look_after(self, index: int) -> bool:
+        """Start the child if it is due, hear it, and bury it if it has ended; whether it has."""
         child = self._children[index]
         if child is None:
             due = not self._dismissed[index] and time.monotonic() >= self._start_at[index]
             if due and not self._stops_asked:
-                self._children[index] = Child(self._command, self._keeper)
-            return
+                spawned = self._started.pop() if self._started else spawn(self._command)
+                self._children[index] = Child(spawned, self._keeper)
+            return False
         child.receive()
         code = child.process.poll()
         if code is not None:
             self._children[index] = None
             await self._bury(child)
             self._plan_restart(index, child, code)
-        elif why := child.why_kill():
+            return True
+        if why := child.why_kill():
             _log.error("the worker process %s is killed: %s", child.process.pid, why)
             child.process.kill()
+        return False
 
     async def _bury(self, child: Child) -> None:
         child.close()

@@ -32,7 +32,7 @@ def allocate(active_lanes: list[ActiveLane], free: int) -> list[Grant]:
     return queue.allocate(free, one_second)
 
 
-def one_second(pool: str, job_type: str) -> float:
+def one_second(lane: Lane) -> float:
     return 1.0
 
 
@@ -143,7 +143,7 @@ def test_longer_jobs_take_fewer_turns() -> None:
     lanes = [active("a"), ActiveLane(Lane("default", "b", "report", Priority.DEFAULT, 1), 0.0)]
     queue.update(lanes)
     turns: Counter[str] = Counter()
-    for grant in queue.allocate(110, lambda pool, job_type: 10.0 if job_type == "report" else 1.0):
+    for grant in queue.allocate(110, lambda lane: 10.0 if lane.type == "report" else 1.0):
         turns[grant.lane.tenant] += grant.most
     assert turns == {"a": 100, "b": 10}
 
@@ -173,7 +173,7 @@ def test_who_comes_back_after_others_finished_owes_nothing_either() -> None:
 def test_a_guess_that_was_too_long_holds_nobody_back() -> None:
     queue = FairQueue()
     queue.update([active("guessed")])
-    (grant,) = queue.allocate(50, lambda pool, job_type: 10.0)
+    (grant,) = queue.allocate(50, lambda lane: 10.0)
     queue.update([active("guessed"), active("fresh")])
     queue.correct(grant.lane, -50 * 9.99, -50 * 10.0)
     turns = turns_of(queue, 100)
@@ -284,6 +284,16 @@ def test_workers_that_know_the_same_choose_different_tenants() -> None:
     assert len(set.union(*firsts)) >= 3
 
 
+def test_a_refund_also_takes_back_what_the_charge_had_put_a_tenant_back() -> None:
+    for number in range(20):
+        queue = FairQueue()
+        queue.differ(f"worker-{number}")
+        queue.update([active("less"), active("more", 1.0)])
+        for grant, ran in zip(queue.allocate(2, lambda lane: 10.0), (0.1, 0.2), strict=True):
+            queue.correct(grant.lane, ran - grant.cost, -grant.cost)
+        assert turns_of(queue, 1) == {"less": 1}
+
+
 def test_who_just_became_busy_is_first_at_every_worker() -> None:
     for number in range(20):
         queue = FairQueue()
@@ -312,7 +322,7 @@ def test_of_many_tenants_few_share_a_claim_and_all_get_the_same_in_the_end() -> 
     queue.update([active(f"t{number}") for number in range(200)])
     turns: Counter[str] = Counter()
     for _ in range(50):
-        grants = queue.allocate(160, lambda pool, job_type: 0.001)
+        grants = queue.allocate(160, lambda lane: 0.001)
         assert len(grants) <= FEW
         for grant in grants:
             turns[grant.lane.tenant] += grant.most
@@ -322,7 +332,7 @@ def test_of_many_tenants_few_share_a_claim_and_all_get_the_same_in_the_end() -> 
 def test_a_bundle_of_jobs_is_no_longer_than_a_moment() -> None:
     queue = FairQueue()
     queue.update([active(f"t{number}") for number in range(200)])
-    assert {grant.most for grant in queue.allocate(160, lambda pool, job_type: BUNDLE / 2)} == {2}
+    assert {grant.most for grant in queue.allocate(160, lambda lane: BUNDLE / 2)} == {2}
     assert {grant.most for grant in queue.allocate(160, one_second)} == {1}
 
 

@@ -4,7 +4,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairlead.core.fairness.estimates import Estimates
 from fairlead.core.fairness.run_times import SHORTEST, bucket_of
 from fairlead.core.fairness.usage import AT_ONCE, SlotUsage
 from fairlead.core.jobs.model import Lane, Priority
@@ -68,32 +67,23 @@ def test_lanes_are_kept_apart() -> None:
     assert {usage.lane.tenant: usage.delivered for usage in tally.settle([])} == {"acme": 1.0, "other": 3.0}
 
 
-def test_a_type_that_never_ran_has_the_careful_guess_of_its_pool() -> None:
-    estimates = Estimates()
-    assert [estimates.of(pool, "mail") for pool in ("short", "medium", "long", "mine")] == [10.0, 60.0, 600.0, 10.0]
-
-
-def test_the_estimate_follows_what_was_measured() -> None:
-    estimates = Estimates()
-    estimates.learn("mail", 1, 2.0)
-    assert estimates.of("short", "mail") == 2.0
-    estimates.learn("mail", 200, 200 * 0.5)
-    assert estimates.of("short", "mail") == pytest.approx(0.5, rel=1e-3)
-    estimates.learn("mail", 1, 0.0)
-    assert 0 < estimates.of("short", "mail") < 0.5
-
-
-def test_a_type_is_charged_by_guess_until_a_run_of_it_has_ended() -> None:
+def test_a_cost_is_a_guess_until_one_of_the_tenants_jobs_has_ended() -> None:
     tally = SlotUsage()
+    knew: list[bool] = []
     tally.started(LANE, 0, DEFAULT)
-    assert not tally.guessed
+    tally.ended([(OTHER, 1.0)])
+    knew.append(tally.knows_more)
+    tally.settle([])
     tally.started(LANE, 2, DEFAULT)
     tally.settle([(LANE, 1.0)] * 2)
-    assert tally.guessed == {"mail"}
+    knew.append(tally.knows_more)
     tally.ended([(LANE, 1.0)])
+    knew.append(tally.knows_more)
     tally.settle([(LANE, 1.0)])
-    tally.started(OTHER, 1, DEFAULT)
-    assert not tally.guessed
+    tally.started(LANE, 1, 1.0)
+    tally.ended([(LANE, 1.0)])
+    knew.append(tally.knows_more)
+    assert knew == [False, False, True, False]
 
 
 @pytest.mark.parametrize("count", [1, AT_ONCE - 1, AT_ONCE, 10 * AT_ONCE + 3])

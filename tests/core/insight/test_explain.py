@@ -201,7 +201,11 @@ def test_when_it_starts() -> None:
 
 @pytest.mark.parametrize(
     ("phase", "said"),
-    [("half_open", "only a few probes may start"), ("ramping", "more and more may start"), ("open", "next try in 5s")],
+    [
+        ("half_open", "lets only a few jobs start"),
+        ("ramping", "lets more and more jobs start"),
+        ("open", "next try in 5s"),
+    ],
 )
 def test_a_breaker_that_is_not_closed_is_named(phase: str, said: str) -> None:
     breaker = replace(opened(Breaker(cooldown="5s"), "half of it failed", NOW), phase=Phase(phase))

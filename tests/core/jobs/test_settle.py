@@ -7,8 +7,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fairlead.core.jobs.checkpoints import MOST_RESUMPTIONS, LastCheckpoint
 from fairlead.core.jobs.failure import CRASH_LIMIT, FailureClass, Policies, RetryDenial, policies
-from fairlead.core.jobs.model import CancelRequest, Claim, Ending, ErrorInfo, Held, Hold, Lane, Lease, Outcome, Priority
+from fairlead.core.jobs.model import (
+    CancelRequest,
+    Claim,
+    Ending,
+    ErrorInfo,
+    Held,
+    Hold,
+    Lane,
+    Lease,
+    Outcome,
+    Priority,
+    Settlement,
+)
 from fairlead.core.jobs.retry import Retry
 from fairlead.core.jobs.settle import RetryAdjustment, settle, settle_as_cancelled
 from fairlead.core.jobs.states import MOVES, PENDING, State
@@ -192,8 +205,42 @@ def test_attempts_and_crashes_are_accounted_exactly(endings: list[Ending]) -> No
 @pytest.mark.parametrize(("ending", "state"), [(Ending.CANCELLED, State.CANCELLED), (Ending.EXPIRED, State.EXPIRED)])
 @pytest.mark.parametrize("source", [*sorted(PENDING), State.RUNNING])
 def test_whatever_is_live_can_be_cancelled_and_expire(source: State, ending: Ending, state: State) -> None:
-    settlement = settle(held_in(source), Outcome(ending), POLICY, Random(1))
+    job = held_in(source)._replace(attempt=int(source is State.RUNNING), crashes=0)
+    settlement = settle(job, Outcome(ending), POLICY, Random(1))
     assert (settlement.state, settlement.recorded) == (state, source is State.RUNNING)
+
+
+@pytest.mark.parametrize("source", [*sorted(PENDING), State.RUNNING])
+@pytest.mark.parametrize(("failures", "crashes"), [(1, 0), (0, 1)])
+def test_a_job_that_ran_in_time_does_not_expire_but_is_dead(source: State, failures: int, crashes: int) -> None:
+    job = held_in(source)._replace(attempt=failures + (source is State.RUNNING), crashes=crashes)
+    settlement = settle(job, Outcome(Ending.EXPIRED), POLICY, Random(1))
+    assert settlement.state is State.DEAD
+    assert settlement.error is not None
+    assert settlement.error.message == "it failed, and its not_after passed before its next attempt could start"
+
+
+@pytest.mark.parametrize(("left", "state"), [(None, State.RETRYING), (61.0, State.RETRYING), (59.0, State.DEAD)])
+def test_a_retry_that_would_come_after_not_after_is_a_dead_letter(left: float | None, state: State) -> None:
+    policy = Retry.fixed("1m", attempts=5, jitter="none")
+    settlement = settle(CLAIM._replace(time_left=left), Outcome(Ending.FAILED, error=ERROR), policy, Random(1))
+    assert settlement.state is state
+    assert settlement.error is not None
+    assert settlement.error.message == "bad" + (
+        " (not tried again: its not_after would have passed)" if state is State.DEAD else ""
+    )
+
+
+def test_a_job_that_took_several_workers_with_it_is_poison() -> None:
+    job, classes = CLAIM._replace(crashes=0), []
+    while True:
+        settlement = settle(job, Outcome(Ending.LOST), POLICY, Random(1))
+        assert settlement.error is not None
+        classes.append(settlement.error.failure)
+        if settlement.state is State.DEAD:
+            break
+        job = job._replace(crashes=settlement.crashes)
+    assert classes == [FailureClass.CRASH] * (CRASH_LIMIT - 1) + [FailureClass.POISON]
 
 
 @pytest.mark.parametrize("source", [State.SUCCEEDED, State.CANCELLED, State.EXPIRED])
@@ -289,3 +336,53 @@ def test_a_last_attempt_ends_a_job_that_would_be_tried_again_and_keeps_its_group
     own = settle(CLAIM._replace(attempt=99), outcome, POLICY, Random(1), adjustment)
     assert own.state is State.DEAD
     assert own.retry_denied_by is None, "its own policy had ended it"
+
+
+# A job with a checkpoint
+
+
+def interrupt(ending: Ending, last: LastCheckpoint, job: Claim = CLAIM) -> Settlement:
+    return settle(job, Outcome(ending, checkpoint=last), POLICY, Random(1))
+
+
+@pytest.mark.parametrize("ending", [Ending.RELEASED, Ending.LOST])
+def test_an_interrupted_job_is_resumed_in_the_same_attempt(ending: Ending) -> None:
+    settlement = interrupt(ending, LastCheckpoint(9, CLAIM.fence, resumptions=4))
+    assert (settlement.state, settlement.attempt, settlement.crashes) == (State.READY, CLAIM.attempt - 1, CLAIM.crashes)
+    assert settlement.checkpoint == LastCheckpoint(9, CLAIM.fence, resumptions=5, stalled=1)
+
+
+@pytest.mark.parametrize("ending", [Ending.RELEASED, Ending.LOST])
+def test_a_second_resumption_without_a_newer_checkpoint_is_a_failure(ending: Ending) -> None:
+    settlement = interrupt(ending, LastCheckpoint(9, CLAIM.fence - 1, resumptions=5, stalled=1))
+    assert (settlement.state, settlement.ending, settlement.attempt) == (State.RETRYING, Ending.FAILED, CLAIM.attempt)
+    assert settlement.error is not None
+    assert (settlement.error.type, settlement.error.failure) == ("NoProgress", FailureClass.CRASH)
+    assert "checkpoint 9" in settlement.error.message
+    assert settlement.checkpoint == LastCheckpoint(9, CLAIM.fence - 1), "the next attempt has resumptions of its own"
+    last = interrupt(ending, LastCheckpoint(9, CLAIM.fence - 1, 5, stalled=1), CLAIM._replace(attempt=CRASH_LIMIT))
+    assert last.state is State.DEAD
+
+
+def test_progress_allows_the_next_resumption() -> None:
+    assert interrupt(Ending.LOST, LastCheckpoint(10, CLAIM.fence, 5, stalled=0)).state is State.READY
+    assert interrupt(Ending.LOST, LastCheckpoint(9, CLAIM.fence - 1, 5, stalled=0)).state is State.READY
+
+
+def test_resumptions_of_an_attempt_have_a_limit() -> None:
+    assert interrupt(Ending.LOST, LastCheckpoint(9, CLAIM.fence, MOST_RESUMPTIONS - 1)).state is State.READY
+    settlement = interrupt(Ending.LOST, LastCheckpoint(9, CLAIM.fence, MOST_RESUMPTIONS))
+    assert settlement.state is State.RETRYING
+    assert settlement.error is not None
+    assert settlement.error.type == "TooManyResumptions"
+
+
+def test_a_cancelled_job_is_not_resumed() -> None:
+    asked = CLAIM._replace(cancel=CancelRequest("me", None, 1.0))
+    assert interrupt(Ending.RELEASED, LastCheckpoint(9, CLAIM.fence), asked).state is State.CANCELLED
+
+
+def test_a_failure_with_a_checkpoint_is_an_ordinary_failure() -> None:
+    outcome = Outcome(Ending.FAILED, error=ERROR, checkpoint=LastCheckpoint(9, CLAIM.fence))
+    settlement = settle(CLAIM, outcome, POLICY, Random(1))
+    assert (settlement.state, settlement.attempt, settlement.checkpoint) == (State.RETRYING, 2, None)

@@ -4,7 +4,16 @@ import pytest
 
 from fairlead.core.jobs.failure import FailureClass
 from fairlead.core.jobs.model import Ending, ErrorInfo, Outcome
-from fairlead.core.protection.run_counts import blamed, breakers_of
+from fairlead.core.protection.run_counts import (
+    GROUPS,
+    base_of,
+    blamed,
+    breakers_of,
+    groups_of,
+    of_group,
+    of_tenant,
+    tenant_of,
+)
 
 NEEDS = ("stripe", "s3")
 TYPE = ("type:charge",)
@@ -39,3 +48,15 @@ def test_without_declared_dependencies_the_type_is_to_blame() -> None:
 
 def test_a_run_goes_through_the_breakers_of_its_type_and_of_its_dependencies() -> None:
     assert breakers_of("charge", NEEDS) == (*TYPE, *DEPENDENCIES)
+
+
+def test_a_subject_has_a_part_for_each_tenant_and_a_bounded_number_for_groups_of_tenants() -> None:
+    name = "type:send@mail:v1/x"
+    tenants = [f"tenant-{at}" for at in range(10_000)] + ["ada@example.com", "a:b/c"]
+    for tenant in tenants:
+        assert (base_of(of_tenant(name, tenant)), tenant_of(of_tenant(name, tenant))) == (name, tenant)
+    groups = {of_group(name, tenant) for tenant in tenants}
+    assert groups == set(groups_of(name))
+    assert len(groups) == GROUPS
+    assert {(base_of(group), tenant_of(group)) for group in groups} == {(name, None)}
+    assert (base_of(name), tenant_of(name)) == (name, None)

@@ -10,7 +10,19 @@ from hypothesis import strategies as st
 
 from fairlead.core.jobs.model import Lane, Priority
 from fairlead.core.schedule import fires as recur
-from fairlead.core.schedule.fires import MOST_COUNTED, MOST_FIRES, ON_TIME, DueFires, due_fires, latest, plan, reconcile
+from fairlead.core.schedule.fires import (
+    LOOK_AGAIN,
+    MOST_COUNTED,
+    MOST_FIRES,
+    ON_TIME,
+    DueFires,
+    changed,
+    due_fires,
+    latest,
+    plan,
+    reconcile,
+    with_due,
+)
 from fairlead.core.schedule.schedules import (
     CatchUp,
     DueSchedule,
@@ -35,9 +47,9 @@ def schedule(wanted: ScheduleSpec | None = None, owner: str | None = None) -> Sc
     return recur.created(wanted or spec(), owner, START).schedule
 
 
-def planned(item: Schedule, now: float, live: int = 0, waiting: int = 0) -> FirePlan:
+def planned(item: Schedule, now: float, live: int = 0) -> FirePlan:
     ids = (f"job-{number}" for number in count())
-    return plan(DueSchedule(item, now, live, waiting), lambda: next(ids))
+    return plan(DueSchedule(item, now, live), lambda: next(ids))
 
 
 def offsets(fires: tuple[float, ...]) -> list[float]:
@@ -135,21 +147,61 @@ def test_the_latest_is_followed_by_none(expression: str, span: float) -> None:
 
 
 @pytest.mark.parametrize(
-    ("overlap", "live", "waiting", "outcomes"),
+    ("overlap", "live", "outcomes"),
     [
-        (Overlap.ALLOW, 5, 5, ["fired", "fired", "fired"]),
-        (Overlap.SKIP, 0, 0, ["fired", "skipped", "skipped"]),
-        (Overlap.SKIP, 1, 0, ["skipped", "skipped", "skipped"]),
-        (Overlap.QUEUE_ONE, 0, 0, ["fired", "skipped", "skipped"]),
-        (Overlap.QUEUE_ONE, 1, 0, ["fired", "skipped", "skipped"]),
-        (Overlap.QUEUE_ONE, 2, 1, ["skipped", "skipped", "skipped"]),
+        (Overlap.ALLOW, 5, ["fired", "fired", "fired"]),
+        (Overlap.SKIP, 0, ["fired", "skipped", "skipped"]),
+        (Overlap.SKIP, 1, ["skipped", "skipped", "skipped"]),
     ],
 )
-def test_overlap(overlap: Overlap, live: int, waiting: int, outcomes: list[str]) -> None:
+def test_overlap(overlap: Overlap, live: int, outcomes: list[str]) -> None:
     item = schedule(spec(overlap=overlap, catch_up=CatchUp.ALL))
-    fires = planned(item, START + 30, live, waiting).fires
+    fires = planned(item, START + 30, live).fires
     assert [fire.outcome.value for fire in fires] == outcomes
     assert all((fire.job is None) == (fire.outcome is FireOutcome.SKIPPED) for fire in fires)
+
+
+@pytest.mark.parametrize("catch_up", list(CatchUp))
+def test_at_most_one_job_lives_and_one_fire_waits(catch_up: CatchUp) -> None:
+    item = schedule(spec(overlap=Overlap.QUEUE_ONE, catch_up=catch_up))
+    first = planned(item, START + 10)
+    assert [fire.outcome for fire in first.fires] == [FireOutcome.FIRED]
+    item = following(item, first)
+    for passed in (20, 21, 35, 45, 300):
+        held = planned(item, START + passed, 1)
+        assert (held.fires, held.next_at) == ((), START + passed + LOOK_AGAIN), "its job waits for the running one"
+        item = following(item, held)
+    freed = planned(item, START + 301)
+    assert [(fire.at, fire.outcome, fire.times) for fire in freed.fires] == [
+        (START + 20, FireOutcome.FIRED, 1),
+        (START + 300, FireOutcome.SKIPPED, 28),
+    ]
+    assert freed.next_at == START + 310
+
+
+def test_of_several_fires_that_are_caught_up_one_is_made_and_one_waits() -> None:
+    item = schedule(spec(overlap=Overlap.QUEUE_ONE, catch_up=CatchUp.ALL))
+    made = planned(item, START + 35)
+    assert [(fire.at, fire.outcome) for fire in made.fires] == [(START + 10, FireOutcome.FIRED)]
+    freed = planned(following(item, made), START + 36)
+    assert [(fire.at, fire.outcome) for fire in freed.fires] == [
+        (START + 20, FireOutcome.FIRED),
+        (START + 30, FireOutcome.SKIPPED),
+    ]
+
+
+def test_a_fire_that_waits_is_recorded_when_its_schedule_changes() -> None:
+    item = schedule(spec(overlap=Overlap.QUEUE_ONE))
+    held = following(item, planned(item, START + 10, 1))
+    due = DueSchedule(held, START + 12, 1)
+    write = with_due(changed(held, spec(expression="every 1h"), START + 12), due, lambda: "id")
+    assert write is not None
+    assert [(fire.at, fire.outcome) for fire in write.fires] == [(START + 10, FireOutcome.SKIPPED)]
+
+
+def following(item: Schedule, done: FirePlan) -> Schedule:
+    """The schedule after a plan was applied."""
+    return replace(item, handled_until=done.handled_until, next_at=done.next_at)
 
 
 def test_a_clock_that_went_back_makes_nothing_twice() -> None:
@@ -192,7 +244,7 @@ def test_what_belongs_to_others_is_not_touched() -> None:
 
 def test_a_change_takes_along_what_is_due_on_the_old_terms() -> None:
     item = schedule(spec(catch_up=CatchUp.ALL))
-    seen = DueSchedule(item, START + 25, 0, 0)
+    seen = DueSchedule(item, START + 25, 0)
     write = recur.with_due(recur.changed(item, spec(expression="every 7s"), seen.now), seen, lambda: "job")
     assert write is not None
     assert [fire.at for fire in write.fires] == [START + 10, START + 20]
@@ -203,9 +255,9 @@ def test_a_change_takes_along_what_is_due_on_the_old_terms() -> None:
 def test_a_change_waits_for_a_long_catch_up_and_not_for_what_is_not_due() -> None:
     item = schedule(spec(catch_up=CatchUp.ALL))
     write = recur.changed(item, spec(expression="every 7s"), START)
-    late = DueSchedule(item, START + 10 * (MOST_FIRES + 5), 0, 0)
+    late = DueSchedule(item, START + 10 * (MOST_FIRES + 5), 0)
     assert recur.with_due(write, late, lambda: "job") is None
-    assert recur.with_due(write, DueSchedule(item, START + 5, 0, 0), lambda: "job") == write
+    assert recur.with_due(write, DueSchedule(item, START + 5, 0), lambda: "job") == write
     paused = replace(item, state=ScheduleState.PAUSED)
     assert recur.with_due(write, late._replace(schedule=paused), lambda: "job") == write
 
@@ -214,4 +266,4 @@ def test_old_terms_that_cannot_be_read_do_not_stand_in_the_way_of_new_ones() -> 
     item = schedule()
     broken = replace(item, spec=replace(item.spec, zone="Mars/Olympus"))
     write = recur.changed(broken, spec(), START + 50)
-    assert recur.with_due(write, DueSchedule(broken, START + 50, 0, 0), lambda: "job") == write
+    assert recur.with_due(write, DueSchedule(broken, START + 50, 0), lambda: "job") == write

@@ -175,14 +175,15 @@ async def test_a_file_that_may_not_grow_stores_nothing_and_heals(tmp_path: Path)
 
 
 READ_ONLY = """
-import asyncio, concurrent.futures.thread, os, sys  # all of them before the rights are given up
+import asyncio, concurrent.futures.thread, os, sys
 from fairlead.errors import StoreRefused
 from fairlead.records.store import Store
 from fairlead.wiring import make_store
 from tests.stores.sqlite.support import new_jobs
 
+store = make_store(sys.argv[1])  # it imports modules, which nobody may read any more once the rights are given up
+
 async def main():
-    store = make_store(sys.argv[1])
     try:
         await store.open()
         await store.jobs.enqueue(new_jobs(1))

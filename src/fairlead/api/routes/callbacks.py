@@ -38,6 +38,7 @@ async def create_callback(
     wanted: CallbackCreation, caller: Actor, request: Request, response: Response
 ) -> SecretDocument:
     """Make an endpoint. Its secret is in this answer and nowhere else."""
+    await caller.require_pool(wanted.pool)
     made = await use_cases.add_endpoint(
         caller.store,
         caller.operator(wanted),
@@ -82,6 +83,7 @@ async def change_callback(
     tenant: Whose = None,
 ) -> CallbackDocument:
     """Change an endpoint, disable or enable it."""
+    await caller.require_pool(wanted.pool)
     endpoint = await use_cases.change_endpoint(
         caller.store,
         caller.operator(wanted),

@@ -172,6 +172,7 @@ async def get_job(
         timeout=terms.timeout,
         attempts=found.attempts,
         timeline=found.timeline(),
+        checkpoints=found.checkpoints,
     )
     return tagged(answer(200, job_for(caller, detail)), if_none_match)
 
@@ -240,6 +241,7 @@ async def _job(caller: Caller, job_id: str) -> JobDocument:
 async def _prepare(caller: Caller, wanted: JobSubmission, trace: str | None) -> NewJob:
     options = options_of(wanted, caller.tenant_for(wanted.tenant), trace)
     registered = await caller.service.types.find(wanted.type)
+    await caller.require_pool(wanted.pool)
     job = prepare(registered, wanted.payload, options, caller.service.settings, wanted.attempts)
     await caller.service.client.require_callback(options)
     return job

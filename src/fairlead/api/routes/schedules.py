@@ -63,6 +63,7 @@ async def create_schedule(
 ) -> ScheduleDocument:
     """Add a schedule of a registered type; it fires from now on. A key with a tenant names it `tenant:…`."""
     operator, terms = caller.operator(wanted), _terms(caller, wanted)
+    await caller.require_pool(wanted.pool)
     if caller.tenant is not None:
         await use_cases.require_own(caller.store, caller.tenant, wanted.name, wanted.expression, wanted.tz)
     await caller.service.app.schedules.add(
@@ -90,6 +91,7 @@ async def change_schedule(
 ) -> ScheduleDocument:
     """Change the given fields and keep the rest; jobs that were due before are made on the old terms."""
     operator, terms = caller.operator(wanted), _terms(caller, wanted)
+    await caller.require_pool(wanted.pool)
     if caller.tenant is not None and wanted.expression is not None:
         use_cases.require_slow(caller.tenant, wanted.expression, wanted.tz)
     await caller.service.app.schedules.change(

@@ -114,9 +114,9 @@ class FairQueue:
         return [share.pool for share in self._pools if share.busy]
 
     def allocate(
-        self, free_slots: int, estimate: Callable[[str, str], float], room: Mapping[str, int] = NO_LIMITS
+        self, free_slots: int, estimate: Callable[[Lane], float], room: Mapping[str, int] = NO_LIMITS
     ) -> list[Grant]:
-        """Divide the free slots among lanes, and charge them by `estimate(pool, type)`.
+        """Divide the free slots among lanes, and charge them by `estimate(lane)`.
 
         `room` is the most jobs of each pool; pools that it does not name have no bound.
         """
@@ -268,7 +268,7 @@ def _allocate(
     most: int,
     ahead: float,
     bundle: int,
-    estimate: Callable[[str, str], float],
+    estimate: Callable[[Lane], float],
     grants: dict[int, Grant],
 ) -> tuple[int, float]:
     """Give slots to a pool's tenants while it is the next pool; returns how many, and their cost."""
@@ -276,7 +276,7 @@ def _allocate(
     while given < most and (charged < ahead or not given):
         path = _path(pool)
         lane, since = path[-1].most_urgent()
-        cost = estimate(lane.pool, lane.type)
+        cost = estimate(lane)
         run = _run_length(path, cost, most - given, ahead - charged, bundle)
         for share in path:
             share.advance(run * cost)

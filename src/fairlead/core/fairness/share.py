@@ -12,7 +12,8 @@ yet. Other workers charge the same account; adding makes the result independent 
 
 The heap is lazy: a charged share keeps its entry until that comes to the front. An entry's key is the virtual time plus
 up to a quarter of the last charge, by a hash of worker and account (`spread`). Otherwise all workers would choose the
-same tenant between two exchanges. A share that has just become busy was not charged and is not put back.
+same tenant between two exchanges. A share that has just become busy was not charged and is not put back, and a refund
+makes up for the part of it: a guess that was far too long does not keep a tenant waiting.
 """
 
 from heapq import heapify, heappop, heappush, heapreplace
@@ -173,7 +174,9 @@ class Share:
 
     def correct(self, slot_seconds: float, unearned: float) -> None:
         """Charge (negative is a refund), and change the unearned part."""
-        self._charge(slot_seconds)
+        virtual = self._charge(slot_seconds)
+        if virtual < 0.0:
+            self.put_back = max(0.0, self.put_back + self.spread * virtual)
         self.unearned = max(0.0, self.unearned + unearned)
         if self.busy:
             self._replace()

@@ -64,7 +64,7 @@ class SlotUsage:
     def __init__(self, estimates: Estimates | None = None) -> None:
         self.estimates = Estimates() if estimates is None else estimates
         self._lanes: dict[int, LaneTally] = {}
-        self.guessed: set[str] = set()  # types with charged jobs of which none has ended
+        self._guessed: set[tuple[str, str]] = set()  # (type, tenant) with charged jobs of which none has ended
         self._over: list[tuple[Lane, float]] = []  # (lane, run time) of each ended job
         self._runs: dict[tuple[str, int], tuple[int, float]] = {}
         self._random = Random()
@@ -75,8 +75,12 @@ class SlotUsage:
         tally = self._of(lane)
         tally.charged += count * cost
         tally.unearned += count * cost
-        if count and self.estimates.is_guess(lane.type):
-            self.guessed.add(lane.type)
+        if count and self.estimates.is_guess(lane):
+            self._guessed.add((lane.type, lane.tenant))
+
+    def has_jobs(self, lane: Lane) -> bool:
+        """Whether the worker had jobs of the lane at the last settlement, or claimed some since."""
+        return lane.id in self._lanes
 
     def ended(self, runs: Sequence[tuple[Lane, float]]) -> None:
         """Record ended jobs as (lane, run time)."""
@@ -87,8 +91,8 @@ class SlotUsage:
 
     @property
     def knows_more(self) -> bool:
-        """Whether a type without run times has had its first end since the last settlement."""
-        return bool(self.guessed) and (bool(self._over) or any(tally.count for tally in self._lanes.values()))
+        """Whether jobs have ended since the last settlement while charges of some were guesses."""
+        return bool(self._guessed) and (bool(self._over) or any(tally.count for tally in self._lanes.values()))
 
     def settle(self, running: Iterable[tuple[Lane, float]]) -> list[Usage]:
         """Return what to charge, given the claimed jobs and for how long each has run."""
@@ -100,7 +104,7 @@ class SlotUsage:
         earned: dict[int, float] = {}
         for lane, ran in running:
             key = self._of(lane).lane.id
-            due[key] = due.get(key, 0.0) + max(ran, self.estimates.of(lane.pool, lane.type))
+            due[key] = due.get(key, 0.0) + max(ran, self.estimates.of(lane))
             earned[key] = earned.get(key, 0.0) + ran
         usages = [tally.settle(due.get(key, 0.0), earned.get(key, 0.0)) for key, tally in self._lanes.items()]
         self._lanes = {key: tally for key, tally in self._lanes.items() if key in due}
@@ -146,14 +150,10 @@ class SlotUsage:
         self._runs[job_type, bucket] = (counted + count, before + seconds)
 
     def _learn(self) -> None:
-        ended: dict[str, tuple[int, float]] = {}
         for tally in self._lanes.values():
             if tally.count:
-                count, seconds = ended.get(tally.lane.type, (0, 0.0))
-                ended[tally.lane.type] = (count + tally.count, seconds + tally.seconds)
-        for job_type, (count, seconds) in ended.items():
-            self.estimates.learn(job_type, count, seconds)
-            self.guessed.discard(job_type)
+                self.estimates.learn(tally.lane, tally.count, tally.seconds)
+                self._guessed.discard((tally.lane.type, tally.lane.tenant))
 
     def _of(self, lane: Lane) -> LaneTally:
         tally = self._lanes.get(lane.id)

@@ -131,7 +131,7 @@ def _ended(facts: Facts) -> Reason | None:
     job = facts.job
     if job.state not in FINAL:
         return None
-    cause = f": {job.error.type}: {job.error.message}" if job.error and job.state is not State.SUCCEEDED else ""
+    cause = f": {job.error.type}: {job.error.message}" if job.error else ""
     return Reason("ENDED", f"it has ended as {job.state} after {_attempts(job.attempt)}{cause}")
 
 
@@ -219,7 +219,7 @@ def _slowed(facts: Facts) -> list[Reason]:
     """A breaker is probing or ramping up."""
     if facts.job.state is not State.READY or facts.closed:
         return []
-    return [Reason("BREAKER", why) for why in why_slowed(facts.controls, facts.breakers, facts.now)]
+    return [Reason("BREAKER", why) for why in why_slowed(facts.lane, facts.controls, facts.breakers, facts.now)]
 
 
 def _unserved(facts: Facts) -> Reason | None:

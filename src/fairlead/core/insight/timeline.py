@@ -79,7 +79,7 @@ def _facts(attempt: AttemptRecord) -> tuple[Any, ...]:
 def _last_run(job: JobRecord) -> _Run:
     """Return the run without a stored attempt: it is running, or it succeeded."""
     ending = Ending.SUCCEEDED if job.state is State.SUCCEEDED else None
-    return _Run(job.attempt, job.worker, job.run_at, None, job.started_at, job.finished_at, ending, None)
+    return _Run(job.attempt, job.worker, job.run_at, None, job.started_at, job.finished_at, ending, job.error)
 
 
 def _life(job: JobRecord, runs: Sequence[_Run], actions: Sequence[Moment]) -> list[Moment]:

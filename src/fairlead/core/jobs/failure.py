@@ -61,7 +61,7 @@ class FailureClass(StrEnum):
     CRASH = "crash"  # the worker that ran it was lost
     RESOURCE = "resource"  # it used more memory or other resources than allowed
     PERMANENT = "permanent"  # trying again cannot help
-    POISON = "poison"  # most runs of its type fail
+    POISON = "poison"  # it ran on several workers that were lost
 
     __hash__ = str.__hash__
 

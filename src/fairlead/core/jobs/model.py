@@ -9,6 +9,7 @@ from functools import cached_property, lru_cache
 from hashlib import blake2b
 from typing import NamedTuple
 
+from fairlead.core.jobs.checkpoints import LastCheckpoint
 from fairlead.core.jobs.failure import FailureClass, RetryDenial
 from fairlead.core.jobs.states import READY, State
 from fairlead.errors import ConfigError
@@ -238,12 +239,16 @@ class ErrorInfo:
 
 
 class Outcome(NamedTuple):
-    """How a run ended; core.jobs.settle decides what follows. `stored` is that decision if it is already stored."""
+    """How a run ended; core.jobs.settle decides what follows.
+
+    `stored` is that decision if it is already stored, `checkpoint` the newest one of a run that was interrupted.
+    """
 
     ending: Ending
     result: str | None = None
     error: ErrorInfo | None = None
     stored: "Settlement | None" = None
+    checkpoint: LastCheckpoint | None = None
 
 
 class Settlement(NamedTuple):
@@ -260,6 +265,7 @@ class Settlement(NamedTuple):
     error: ErrorInfo | None = None
     calls_back: bool = False  # the job names a callback endpoint
     retry_denied_by: RetryDenial | None = None
+    checkpoint: LastCheckpoint | None = None  # with new counts of resumptions
 
     @property
     def recorded(self) -> bool:

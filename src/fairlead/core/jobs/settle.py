@@ -10,6 +10,7 @@ from typing import NamedTuple
 from fairlead.core.durations import seconds
 from fairlead.core.jobs import states
 from fairlead.core.jobs.cancel import cancel_error
+from fairlead.core.jobs.checkpoints import MOST_RESUMPTIONS, LastCheckpoint
 from fairlead.core.jobs.failure import FailureClass, Policies, RetryDenial, fingerprint, policy_for
 from fairlead.core.jobs.model import Claim, Ending, ErrorInfo, Held, Outcome, Settlement
 from fairlead.core.jobs.retry import LONGEST_DELAY, Retry, retry_delay, wait
@@ -18,9 +19,16 @@ from fairlead.core.web.callbacks import wants_callback
 
 MOST_SPREAD = 1.1  # jobs with the same Retry-After are spread over a tenth more than it
 NOTE = " (not tried again: {})"
+LATE = "its not_after would have passed"
 LOST = "LeaseLost"
+NO_PROGRESS = "NoProgress"
+TOO_MANY_RESUMPTIONS = "TooManyResumptions"
 SUCCEEDED = Ending.SUCCEEDED
 LOST_FINGERPRINT = fingerprint(LOST)
+
+LATE_RETRY = ErrorInfo(
+    "Expired", "it failed, and its not_after passed before its next attempt could start", failure=None
+)
 
 Policy = Retry | Policies
 
@@ -47,6 +55,7 @@ def settle(
     settlement = decide(job, outcome, policy, rng)
     if adjustment is not None and settlement.state in (State.RETRYING, State.DEAD):
         settlement = _adjust(settlement, job, policy_for(policy, _failure(outcome)), adjustment, rng)
+    settlement = _end_before_late_retry(settlement, job)
     states.require(settlement.hold.state, settlement.state)
     return settlement
 
@@ -99,6 +108,15 @@ def _adjust(
     return settlement
 
 
+def _end_before_late_retry(settlement: Settlement, job: Claim | Held) -> Settlement:
+    """Return a dead job instead of one whose next attempt could only start after its not_after."""
+    time_left = job.time_left if isinstance(job, Claim) else None
+    if settlement.state is not State.RETRYING or time_left is None or settlement.delay <= time_left:
+        return settlement
+    error = _with_note(settlement.error, LATE)
+    return settlement._replace(state=State.DEAD, delay=0.0, error=error)
+
+
 def _with_note(error: ErrorInfo | None, why: str) -> ErrorInfo | None:
     """Return the error with a note why the job is not retried; the fingerprint stays the same."""
     return None if error is None else replace(error, message=error.message + NOTE.format(why))
@@ -118,16 +136,42 @@ def _snooze(job: Claim | Held, outcome: Outcome, policy: Policy, rng: Random) ->
 
 def _release(job: Claim | Held, outcome: Outcome, policy: Policy, rng: Random) -> Settlement:
     """A stopping worker gives the job back; the run uses up no attempt."""
+    if outcome.checkpoint is not None:
+        return _resume(job, outcome, outcome.checkpoint, policy, rng)
     return _settlement(job, outcome, State.READY)._replace(attempt=job.attempt - 1)
 
 
 def _lose(job: Claim | Held, outcome: Outcome, policy: Policy, rng: Random) -> Settlement:
-    """A lost lease uses up no attempt, but after a few lost workers the job is dead."""
+    """A lost lease uses up no attempt, but a job that was lost a few times is dead as poison; a checkpoint resumes."""
+    if outcome.checkpoint is not None:
+        return _resume(job, outcome, outcome.checkpoint, policy, rng)
     crashes, most = job.crashes + 1, policy_for(policy, FailureClass.CRASH).attempts
     message = f"the worker that ran this job was lost ({crashes} of at most {most} times)"
-    error = ErrorInfo(LOST, message, failure=FailureClass.CRASH, fingerprint=LOST_FINGERPRINT)
-    settlement = _settlement(job, outcome, State.DEAD if crashes >= most else State.READY)
+    failure, state = (FailureClass.POISON, State.DEAD) if crashes >= most else (FailureClass.CRASH, State.READY)
+    error = ErrorInfo(LOST, message, failure=failure, fingerprint=LOST_FINGERPRINT)
+    settlement = _settlement(job, outcome, state)
     return settlement._replace(attempt=job.attempt - 1, crashes=crashes, error=error)
+
+
+def _resume(job: Claim | Held, outcome: Outcome, last: LastCheckpoint, policy: Policy, rng: Random) -> Settlement:
+    """An interrupted job goes on from its checkpoint in the same attempt, unless interruptions are all that happens."""
+    stalled = 0 if last.fence == job.hold.fence else last.stalled
+    if stalled or last.resumptions >= MOST_RESUMPTIONS:
+        failed = _fail(job, Outcome(Ending.FAILED, error=_resumed_in_vain(last, stalled)), policy, rng)
+        return failed._replace(checkpoint=last._replace(resumptions=0, stalled=0))
+    counted = last._replace(resumptions=last.resumptions + 1, stalled=1)
+    return _settlement(job, outcome, State.READY)._replace(attempt=job.attempt - 1, checkpoint=counted)
+
+
+def _resumed_in_vain(last: LastCheckpoint, stalled: int) -> ErrorInfo:
+    if stalled:
+        message = (
+            f"the job was resumed from checkpoint {last.number} and interrupted again before it saved a newer one; "
+            "save checkpoints more often, or give its worker more time to stop"
+        )
+        return ErrorInfo(NO_PROGRESS, message, failure=FailureClass.CRASH)
+    message = f"the job was resumed {last.resumptions} times in this attempt, which is the most"
+    return ErrorInfo(TOO_MANY_RESUMPTIONS, message, failure=FailureClass.CRASH)
 
 
 def _cancel_requested(job: Claim | Held, outcome: Outcome, policy: Policy, rng: Random) -> Settlement:
@@ -142,11 +186,16 @@ def _cancel(job: Claim | Held, outcome: Outcome, policy: Policy, rng: Random) ->
 
 
 def _expire(job: Claim | Held, outcome: Outcome, policy: Policy, rng: Random) -> Settlement:
-    return _settlement(job, outcome, State.EXPIRED)
+    """A job expires if it never started; one that started in time and failed is dead."""
+    failed = job.attempt - (job.hold.state is State.RUNNING) > 0 or job.crashes > 0
+    if not failed:
+        return _settlement(job, outcome, State.EXPIRED)
+    settlement = _settlement(job, outcome, State.DEAD)
+    return settlement._replace(error=_with_fingerprint(LATE_RETRY))
 
 
 def _settlement(job: Claim | Held, outcome: Outcome, state: State) -> Settlement:
-    ending, result, error, _ = outcome
+    ending, result, error, *_ = outcome
     if error is not None:
         error = _with_fingerprint(error)
     return Settlement(

@@ -44,10 +44,12 @@ SCHEDULED, READY, RUNNING, SUCCEEDED = State.SCHEDULED, State.READY, State.RUNNI
 
 MOVES: dict[State, frozenset[State]] = {
     State.CREATED: frozenset({State.SCHEDULED, State.BLOCKED, State.READY}),
-    State.SCHEDULED: frozenset({State.READY, State.CANCELLED, State.EXPIRED}),
+    State.SCHEDULED: frozenset({State.READY, State.DEAD, State.CANCELLED, State.EXPIRED}),
     State.BLOCKED: frozenset({State.READY, State.SCHEDULED, State.DEAD, State.CANCELLED, State.EXPIRED}),
-    State.READY: frozenset({State.ENQUEUED, State.RUNNING, State.SCHEDULED, State.CANCELLED, State.EXPIRED}),
-    State.ENQUEUED: frozenset({State.RUNNING, State.READY, State.CANCELLED, State.EXPIRED}),
+    State.READY: frozenset(
+        {State.ENQUEUED, State.RUNNING, State.SCHEDULED, State.DEAD, State.CANCELLED, State.EXPIRED}
+    ),
+    State.ENQUEUED: frozenset({State.RUNNING, State.READY, State.DEAD, State.CANCELLED, State.EXPIRED}),
     State.RUNNING: frozenset(
         {
             State.SUCCEEDED,

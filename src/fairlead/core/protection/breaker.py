@@ -1,9 +1,14 @@
 """Circuit breakers for job types and dependencies: stop starting runs while most fail, then probe, then ramp up.
 
     closed      runs are counted; too many failures within the window open the breaker
-    open        no run starts until the cool-down is over; each opening in a row doubles the cool-down
-    half-open   a few probes start; their results decide whether it opens again or ramps up
-    ramping     the allowed starts double ten times over the ramp; then the breaker is closed
+    open        no run starts until the cool-down is over
+    half-open   a few probes start; their results decide whether it opens again or ramps up. If none of them succeeded,
+                the next cool-down is twice as long; otherwise it is the first one again
+    ramping     the allowed starts double ten times over the ramp; then the breaker is closed. It opens again when too
+                many of enough runs have failed
+
+The breaker of a type or dependency concerns all tenants and opens only when the jobs of several tenants fail. Beside
+it each tenant has one of its own, named `type:send_email~acme`, which opens when that tenant's jobs fail.
 
 A breaker that is not closed is stored as a control; this module computes its next value. Workers write it by
 compare-and-swap, so together they never start more runs than it permits. A permit belongs to the phase in which it was
@@ -11,20 +16,21 @@ given, and a result counts only in that phase. A probe that does not end within 
 one is permitted.
 """
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from enum import StrEnum
 from typing import Any
 
 from fairlead.core.durations import Duration, humanize, seconds
 from fairlead.core.protection.controls import Control
-from fairlead.core.protection.run_counts import Sums
+from fairlead.core.protection.run_counts import SEVERAL, Sums, base_of, tenant_of, weighed
 from fairlead.core.stored import restored
 from fairlead.errors import ConfigError
 
 BREAKER = "breaker"  # the kind of the control
 DOUBLINGS = 10
 MOST_PROBES = 1_000
-RAMP_RUNS = 10  # the least number of runs in a ramp before failures open the breaker
+RAMP_RUNS = 20  # the least number of runs in a ramp before failures open the breaker
 _DURATIONS = ("window", "cooldown", "longest_cooldown", "patience", "ramp")
 
 
@@ -121,8 +127,20 @@ def why_open(policy: Breaker, sums: Sums, settled: float = 0.0) -> str | None:
     return f"{sums.bad} of {sums.total} runs failed within {humanize(seconds(policy.window))}"
 
 
+def why_open_for_all(policy: Breaker, sums: Sums, groups: Sequence[Sums], settled: float = 0.0) -> str | None:
+    """Why a closed breaker opens for all tenants now, in words; None if it stays closed.
+
+    Most runs must have failed, and also most where each group of tenants counts for a part of `minimum` only: so it
+    takes several tenants whose jobs fail, and no tenant can outvote the others by the number of its jobs.
+    """
+    good, bad = weighed(groups, policy.minimum / SEVERAL)
+    if round(good + bad, 6) < policy.minimum or bad < policy.threshold * (good + bad):
+        return None
+    return why_open(policy, sums, settled)
+
+
 def opened(policy: Breaker, why: str, now: float, openings: int = 1, number: int = 1) -> BreakerState:
-    """Return an open breaker; the cool-down doubles with each opening in a row."""
+    """A breaker that opens now; the cool-down doubles with each opening in a row."""
     first, longest = seconds(policy.cooldown), seconds(policy.longest_cooldown)
     cooldown = min(first * 2.0 ** min(openings - 1, 60), max(first, longest))
     return BreakerState(Phase.OPEN, now, now + cooldown, why, policy, openings, number)
@@ -180,15 +198,21 @@ def is_over(breaker: BreakerState, now: float) -> bool:
 
 def describe(name: str, breaker: BreakerState, now: float) -> str:
     """Return the breaker's state in words."""
-    kind, _, own = name.partition(":")
-    subject = f"the breaker of {kind} {own} is {breaker.phase.value.replace('_', '-')}: {breaker.why}"
+    subject = f"the breaker of {spoken(name)}"
     if breaker.phase is Phase.RAMPING:
-        return f"{subject}; more and more may start"
+        return f"{subject} is ramping up: it lets more and more jobs start; it had opened because {breaker.why}"
     if not is_shut(breaker, now):
-        return f"{subject}; only a few probes may start"
+        return f"{subject} is half-open: it lets only a few jobs start, as probes; it had opened because {breaker.why}"
     if breaker.until is None:
-        return f"{subject}; it stays so until `fairlead settings remove breaker {name}`"
-    return f"{subject}; next try in {humanize(max(0.0, breaker.until - now))}"
+        return f"{subject} is open: {breaker.why}; it stays so until `fairlead settings remove breaker {name}`"
+    return f"{subject} is open: {breaker.why}; next try in {humanize(max(0.0, breaker.until - now))}"
+
+
+def spoken(name: str) -> str:
+    """Return a breaker's name in words, as in "type send_email for tenant acme"."""
+    kind, _, own = base_of(name).partition(":")
+    tenant = tenant_of(name)
+    return f"{kind} {own}" + (f" for tenant {tenant}" if tenant else "")
 
 
 def _probing(breaker: BreakerState, now: float) -> BreakerState:
@@ -205,18 +229,19 @@ def _judge_probes(known: BreakerState, now: float) -> BreakerState:
     """Open again or ramp up as soon as the remaining probes cannot change the result."""
     policy = known.policy
     if known.bad >= policy.threshold * policy.probes:
-        return _opened_again(known, f"{known.bad} of {policy.probes} probes failed", now)
+        openings = 1 if known.good else known.openings + 1
+        return _opened_again(known, f"{known.bad} of {policy.probes} probes failed", now, openings)
     if known.good > (1 - policy.threshold) * policy.probes:
         return _next_phase(known, Phase.RAMPING, now, None)
     return known
 
 
 def _judge_ramp(known: BreakerState, now: float) -> BreakerState:
-    """Open again if the share of failures reaches the threshold among enough runs."""
+    """Open again, as if for the first time, if the share of failures reaches the threshold among enough runs."""
     total, policy = known.good + known.bad, known.policy
     enough = min(policy.minimum, max(policy.probes, RAMP_RUNS))
     if total >= enough and known.bad >= policy.threshold * total:
-        return _opened_again(known, f"{known.bad} of {total} runs failed while it ramped up", now)
+        return _opened_again(known, f"{known.bad} of {total} runs failed while it ramped up", now, 1)
     return known
 
 
@@ -226,5 +251,5 @@ def _next_phase(breaker: BreakerState, phase: Phase, now: float, until: float | 
     )  # fmt: skip
 
 
-def _opened_again(breaker: BreakerState, why: str, now: float) -> BreakerState:
-    return opened(breaker.policy, why, now, breaker.openings + 1, breaker.number + 1)
+def _opened_again(breaker: BreakerState, why: str, now: float, openings: int) -> BreakerState:
+    return opened(breaker.policy, why, now, openings, breaker.number + 1)

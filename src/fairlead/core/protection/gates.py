@@ -10,6 +10,7 @@ from fairlead.core.protection.breaker import BREAKER, breaker_state, describe, i
 from fairlead.core.protection.controls import Controls
 from fairlead.core.protection.quarantine import KIND as QUARANTINE
 from fairlead.core.protection.quarantine import attempts_of
+from fairlead.core.protection.run_counts import of_tenant
 from fairlead.errors import ConfigError
 
 PAUSE = "pause"
@@ -29,20 +30,22 @@ def has_gates(controls: Controls) -> bool:
 
 
 def why_closed(lane: Lane, controls: Controls, breakers: Iterable[str] = (), now: float = 0.0) -> str | None:
-    """Return why no job of the lane may start now, in words; None if it is open. `breakers` belong to its type."""
-    return _why_paused(lane, controls) or _why_quarantined(lane, controls) or _why_shut(controls, breakers, now)
+    """Why nothing of this lane may start now, in words; None if it is open. `breakers` are those of its type."""
+    return _why_paused(lane, controls) or _why_quarantined(lane, controls) or _why_shut(lane, controls, breakers, now)
 
 
-def why_slowed(controls: Controls, breakers: Iterable[str], now: float) -> list[str]:
-    """Return in words which breakers are probing or ramping up."""
-    known = [(name, breaker_state(controls.get(BREAKER, name))) for name in limiting(controls, breakers)]
+def why_slowed(lane: Lane, controls: Controls, breakers: Iterable[str], now: float) -> list[str]:
+    """Which breakers let little start now, in words: those that probe or ramp up."""
+    known = [(name, breaker_state(controls.get(BREAKER, name))) for name in limiting(controls, breakers, lane.tenant)]
     return [describe(name, breaker, now) for name, breaker in known if breaker and not is_shut(breaker, now)]
 
 
-def limiting(controls: Controls, breakers: Iterable[str]) -> tuple[str, ...]:
-    """Return the breakers that are not closed; a run needs a permit from each."""
+def limiting(controls: Controls, breakers: Iterable[str], tenant: str) -> tuple[str, ...]:
+    """Those breakers that are not closed, for all tenants or for this one: a run needs a permit of each."""
     known = controls.of(BREAKER)
-    return tuple(name for name in breakers if name in known) if known else ()
+    if not known:
+        return ()
+    return tuple(name for base in breakers for name in (base, of_tenant(base, tenant)) if name in known)
 
 
 def _why_paused(lane: Lane, controls: Controls) -> str | None:
@@ -64,8 +67,8 @@ def _why_quarantined(lane: Lane, controls: Controls) -> str | None:
     return f"type {lane.type} is quarantined: {control.value.get('why')}"
 
 
-def _why_shut(controls: Controls, breakers: Iterable[str], now: float) -> str | None:
-    for name in limiting(controls, breakers):
+def _why_shut(lane: Lane, controls: Controls, breakers: Iterable[str], now: float) -> str | None:
+    for name in limiting(controls, breakers, lane.tenant):
         breaker = breaker_state(controls.get(BREAKER, name))
         if breaker is not None and is_shut(breaker, now):
             return describe(name, breaker, now)

@@ -124,6 +124,25 @@ def declared_marks(limits: Iterable[Mapping[str, Any]], needs: Iterable[str], pa
     return marks(values, needs)
 
 
+def own_limits(names: Sequence[str]) -> tuple[str, ...]:
+    """Return the limits that a single job names, `stripe` or with a key `account=acme`; ConfigError for bad names."""
+    if len(names) > MOST_LIMITS:
+        raise ConfigError(f"a job may name at most {MOST_LIMITS} limits of its own, not {len(names)}")
+    marked = []
+    for name in names:
+        if not isinstance(name, str):
+            raise ConfigError(f"limit={name!r:.100} is not the name of a limit; declare its bound with a handler")
+        base, has_key, key = name.partition("=")
+        check_name("limit", base)
+        marked.append(f"{base}={key_text(key)}" if has_key else base)
+    return tuple(sorted(set(marked)))
+
+
+def joined(marked: str, own: Iterable[str]) -> str:
+    """Return marks with the limits that the job itself names."""
+    return " ".join(sorted({*marked.split(), *own}))
+
+
 def names_of(lane: Lane, more: str = "") -> tuple[str, ...]:
     """Return the names of all possible limits of a lane; `more` are marks in addition to its own."""
     marked = {*lane.limits.split(), *more.split()}

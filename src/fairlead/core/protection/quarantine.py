@@ -4,12 +4,13 @@ By default its jobs get two attempts and are dead letters then, which can be rep
 type starts. A breaker closes by itself; a quarantine is ended by an operator.
 """
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from fairlead.core.durations import Duration, humanize, seconds
 from fairlead.core.protection.controls import Control
-from fairlead.core.protection.run_counts import Sums
+from fairlead.core.protection.run_counts import SEVERAL, Sums, weighed
 from fairlead.errors import ConfigError
 
 KIND = "quarantine"  # of the control; its name is the type's
@@ -58,11 +59,16 @@ def attempts_of(control: Control | None) -> int | None:
     return None if control is None or control.value is None else int(control.value.get("attempts", 0))
 
 
-def why_quarantined(policy: Quarantine, sums: Sums) -> str | None:
-    """Return why a type is to be quarantined, in words; None if it is not."""
+def why_quarantined(policy: Quarantine, sums: Sums, groups: Sequence[Sums] = ()) -> str | None:
+    """Why somebody must look at a type, in words; None if nobody need.
+
+    Most runs must have failed, and also most where each group of tenants counts for a part of `minimum` only: the many
+    failing jobs of one tenant do not quarantine a type whose jobs succeed for others.
+    """
     window = seconds(policy.window)
     if not policy.enabled or sums.total < policy.minimum or sums.counted_for < LASTING * window:
         return None
-    if sums.bad <= policy.threshold * sums.total:
+    good, bad = weighed(groups, policy.minimum / SEVERAL)
+    if sums.bad <= policy.threshold * sums.total or (groups and bad <= policy.threshold * (good + bad)):
         return None
     return f"{sums.bad} of {sums.total} runs failed within {humanize(window)}"

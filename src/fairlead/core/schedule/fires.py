@@ -28,6 +28,7 @@ from fairlead.errors import ConfigError
 ON_TIME = 15.0
 MOST_FIRES = 100  # of one schedule in one round; the next round makes the rest
 TRY_AGAIN = 60.0
+LOOK_AGAIN = 1.0  # seconds between looks whether a queued fire can make its job
 MOST_COUNTED = 1000  # a count of missed fires stops here and then means "at least"
 
 
@@ -41,15 +42,58 @@ class DueFires(NamedTuple):
 
 def plan(due: DueSchedule, new_id: Callable[[], str]) -> FirePlan:
     """Return the fires of a due schedule and its next time; after a part of a long catch-up it is due again at once."""
+    if due.schedule.spec.overlap is Overlap.QUEUE_ONE:
+        return _plan_queue(due, new_id)
     schedule, now = due.schedule, _whole(due.now)
     table = timetable_of(schedule.spec)
     found = due_fires(table, schedule.spec, schedule.handled_until, now)
     fires = list(_missed(found))
-    fires += _decided(schedule.spec, found.fires, due.live, due.waiting, new_id)
+    fires += _decided(schedule.spec, found.fires, due.live, new_id)
     handled_until = found.fires[-1] if len(found.fires) == MOST_FIRES else max(now, schedule.handled_until)
     return FirePlan(
         schedule.name, schedule.version, tuple(fires), handled_until, table.next_after(handled_until)
     )  # fmt: skip
+
+
+def _plan_queue(due: DueSchedule, new_id: Callable[[], str]) -> FirePlan:
+    """Return the plan of a schedule whose fires queue up: at most one job lives, and at most one fire waits behind it.
+
+    A fire waits by not being handled yet, with a look each second whether the job before it has ended. Fires that come
+    while one waits are skipped.
+    """
+    schedule, now = due.schedule, _whole(due.now)
+    table = timetable_of(schedule.spec)
+    queued = _queued_fire(schedule, table)
+    if queued is not None:
+        fires: list[Fire] = []
+        waiting: tuple[float, ...] = (queued,)
+    else:
+        found = due_fires(table, schedule.spec, schedule.handled_until, now)
+        fires, waiting = list(_missed(found)), found.fires
+    if waiting and not due.live:
+        fires.append(Fire(waiting[0], FireOutcome.FIRED, job=job_of(schedule.spec, waiting[0], new_id())))
+        fires += _skipped(table, queued, now)
+        waiting = waiting[1:]
+    if waiting:
+        before = max(schedule.handled_until, waiting[0] - 1 / MICROSECONDS)
+        return FirePlan(schedule.name, schedule.version, tuple(fires), before, now + LOOK_AGAIN)
+    handled_until = max(now, schedule.handled_until)
+    return FirePlan(schedule.name, schedule.version, tuple(fires), handled_until, table.next_after(handled_until))
+
+
+def _queued_fire(schedule: Schedule, table: Timetable) -> float | None:
+    """Return the fire that waits for the job before it to end: it is not handled, and the next look was put off."""
+    first = table.next_after(schedule.handled_until)
+    is_put_off = first is not None and schedule.next_at is not None and schedule.next_at > first + 1 / MICROSECONDS
+    return first if is_put_off else None
+
+
+def _skipped(table: Timetable, queued: float | None, now: float) -> Iterator[Fire]:
+    """Return the fires that came while one waited, as one record."""
+    if queued is not None:
+        count, last = _counted(table, queued, now)
+        if last is not None:
+            yield Fire(last, FireOutcome.SKIPPED, count)
 
 
 def postponed(due: DueSchedule) -> FirePlan:
@@ -135,7 +179,15 @@ def with_due(write: ScheduleWrite, due: DueSchedule, new_id: Callable[[], str]) 
     except ConfigError:
         return write
     more = done.next_at is not None and done.next_at <= due.now
-    return None if more else write._replace(fires=done.fires)
+    return None if more else write._replace(fires=(*done.fires, *_given_up(due, done)))
+
+
+def _given_up(due: DueSchedule, done: FirePlan) -> Iterator[Fire]:
+    """Return the fire that still waits behind a live job: it is recorded as skipped, since its settings change."""
+    after = replace(due.schedule, handled_until=done.handled_until, next_at=done.next_at)
+    waiting = _queued_fire(after, timetable_of(after.spec)) if after.spec.overlap is Overlap.QUEUE_ONE else None
+    if waiting is not None:
+        yield Fire(waiting, FireOutcome.SKIPPED)
 
 
 def activated(schedule: Schedule, now: float) -> ScheduleWrite:
@@ -209,21 +261,13 @@ def _rewritten(schedule: Schedule, spec: ScheduleSpec, now: float) -> ScheduleWr
     return ScheduleWrite(new, schedule.version)
 
 
-def _decided(
-    spec: ScheduleSpec, fires: Sequence[float], live: int, waiting: int, new_id: Callable[[], str]
-) -> Iterator[Fire]:
+def _decided(spec: ScheduleSpec, fires: Sequence[float], live: int, new_id: Callable[[], str]) -> Iterator[Fire]:
     for at in fires:
-        if _overlaps(spec.overlap, live, waiting):
+        if spec.overlap is Overlap.SKIP and live > 0:
             yield Fire(at, FireOutcome.SKIPPED)
         else:
-            live, waiting = live + 1, waiting + 1
+            live += 1
             yield Fire(at, FireOutcome.FIRED, job=job_of(spec, at, new_id()))
-
-
-def _overlaps(policy: Overlap, live: int, waiting: int) -> bool:
-    if policy is Overlap.SKIP:
-        return live > 0
-    return policy is Overlap.QUEUE_ONE and waiting > 0
 
 
 def _missed(due: DueFires) -> Iterator[Fire]:

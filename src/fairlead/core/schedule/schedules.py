@@ -16,7 +16,7 @@ class Overlap(StrEnum):
 
     ALLOW = "allow"  # it makes its job all the same
     SKIP = "skip"  # it makes none
-    QUEUE_ONE = "queue_one"  # it makes one that waits, unless one waits already
+    QUEUE_ONE = "queue_one"  # it waits until that job has ended, unless another fire waits already
 
 
 class CatchUp(StrEnum):
@@ -87,13 +87,12 @@ class Schedule:
 class DueSchedule(NamedTuple):
     """A schedule as read at the database's `now`.
 
-    `live` counts the jobs of earlier fires that have not ended, `waiting` the ones among them that have not started.
+    `live` counts the jobs of earlier fires that have not ended.
     """
 
     schedule: Schedule
     now: float
     live: int
-    waiting: int
 
     @property
     def is_due(self) -> bool:
@@ -103,7 +102,7 @@ class DueSchedule(NamedTuple):
 
 
 class Fire(NamedTuple):
-    """A fire to record, with its job if it makes one. A missed fire can stand for `times` fires."""
+    """A fire to record, with its job if it makes one. A missed or skipped fire can stand for `times` fires."""
 
     at: float
     outcome: FireOutcome

@@ -232,8 +232,15 @@ def _data(ended: EndedJob) -> dict[str, Any]:
         "started_at": _text(ended.started_at),
         "finished_at": _text(ended.finished_at),
         "error": {"type": ended.error_type, "message": ended.error_message} if has_error else None,
-        "result_omitted": ended.result is not None and len(ended.result) > LARGEST_RESULT,
+        "result_omitted": _is_omitted(ended),
     }
+
+
+def _is_omitted(ended: EndedJob) -> bool:
+    """Whether the job has a result that is too large to send, or had one that could not be kept."""
+    if ended.result is None:
+        return ended.state is State.SUCCEEDED and ended.error_type is not None
+    return len(ended.result) > LARGEST_RESULT
 
 
 def _text(moment: float | None) -> str | None:

@@ -23,7 +23,7 @@ TABLES = ("job_history", "attempt")
 DAYS_AHEAD = 3
 DAY = 86_400.0
 STEPS = {
-    "job_history": ("forget_effects", "forget_progress", "detach_partition", "keep_history"),
+    "job_history": ("forget_effects", "forget_progress", "forget_checkpoints", "detach_partition", "keep_history"),
     "attempt": ("detach_partition", "keep_attempts"),
 }
 

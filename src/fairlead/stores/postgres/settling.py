@@ -6,10 +6,10 @@ from pydantic_core import to_json
 
 from fairlead.core.jobs.model import Lease, Settlement
 from fairlead.core.jobs.settle import is_followed
-from fairlead.ports.database import Run, Script
+from fairlead.ports.database import Run, RunEach, Script
 from fairlead.records.following import follow_script
 from fairlead.stores.postgres.arrays import Texts, plain_array
-from fairlead.stores.settling import settlement_row, split_succeeded
+from fairlead.stores.settling import resumption_rows, settlement_row, split_succeeded
 
 NOBODY = "00000000-0000-0000-0000-000000000000"
 
@@ -45,4 +45,6 @@ def end_script(settlements: Sequence[Settlement], expired_only: bool = False) ->
     followed = settled & {item.id for item in settlements if is_followed(item)}
     if followed:
         yield from follow_script(followed)
+    if resumed := resumption_rows(item for item in settlements if item.id in settled):
+        yield RunEach("count_resumptions", resumed)
     return settled

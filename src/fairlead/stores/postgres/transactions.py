@@ -18,8 +18,10 @@ from psycopg.pq import TransactionStatus
 from psycopg.rows import tuple_row
 from psycopg_pool import AsyncConnectionPool, ConnectionPool, PoolTimeout
 
+from fairlead.core.jobs.checkpoints import LastCheckpoint, NewCheckpoint
 from fairlead.core.jobs.model import Hold, Settlement
 from fairlead.errors import StoreRefused, StoreUnavailable
+from fairlead.records.checkpoints import Checkpoints
 from fairlead.records.rows import hold_of
 from fairlead.stores.postgres.connection import (
     DEADLINE,
@@ -64,6 +66,18 @@ class HandlerTransaction:
                     return False
                 await self._commit()
                 return True
+
+    async def save(self, checkpoint: NewCheckpoint) -> LastCheckpoint | None:
+        """Save a checkpoint and commit, both or neither."""
+        self._require_sound(checkpoint.id)
+        with translating():
+            async with asyncio.timeout(DEADLINE):
+                saved = await Checkpoints(self._database).save([checkpoint])
+                if not saved:
+                    await self.abandon()
+                    return None
+                await self._commit()
+                return saved[checkpoint.id]
 
     async def abandon(self) -> None:
         """Roll back, if it has not ended, and give back the connection."""
@@ -112,6 +126,7 @@ class ThreadTransaction(HandlerTransaction):
         self._database = OpenDatabase(ThreadConnection(connection))
         self._lock = Lock()
         self._over = False
+        self._has_ended = False  # committed or rolled back
         self._in_use = True  # until the thread has left its block
 
     def release(self, keep: bool) -> bool:
@@ -132,7 +147,7 @@ class ThreadTransaction(HandlerTransaction):
             await asyncio.to_thread(self._interrupt if in_use else self._roll_back)
 
     async def _commit(self) -> None:
-        self._over = True
+        self._over = self._has_ended = True
         await asyncio.to_thread(self._opened.__exit__, None, None, None)
 
     def _interrupt(self) -> None:
@@ -141,6 +156,9 @@ class ThreadTransaction(HandlerTransaction):
             self.connection.cancel_safe(timeout=5)
 
     def _roll_back(self) -> None:
+        if self._has_ended:
+            return
+        self._has_ended = True
         with suppress(psycopg.Error):
             if takes_no_writes(self.connection):
                 self.connection.close()

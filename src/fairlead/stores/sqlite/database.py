@@ -115,7 +115,10 @@ class DatabaseFile:
     def _enter(self, create: bool) -> None:
         path = self.address.path
         if not create and not os.path.exists(path) and os.path.isdir(os.path.dirname(path)):
-            raise SchemaMismatch(f"there is no database {path} yet; create it with `fairlead migrate` or `fairlead up`")
+            raise SchemaMismatch(
+                f"there is no database {path} yet; create it with `fairlead migrate`, `fairlead up` or app.migrate(), "
+                "or name another one (--database, FAIRLEAD_DATABASE_URL)"
+            )
         enter(path)
 
     def _end(self) -> None:

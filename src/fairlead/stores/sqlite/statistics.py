@@ -11,9 +11,9 @@ from fairlead.stores.sqlite.connection import query
 
 TABLES = [
     "admission", "api_answer", "api_key", "attempt", "audit", "audit_head", "audit_job", "backlog", "callback_delivery",
-    "callback_endpoint", "control", "control_head", "effect", "flush", "idempotency", "job", "job_history", "job_run",
-    "job_type", "job_wait", "lane", "leader", "ledger", "limit_bucket", "progress", "prune_mark", "run_count", "sample",
-    "schedule", "schedule_fire", "schema_version", "share", "worker",
+    "callback_endpoint", "checkpoint", "control", "control_head", "effect", "flush", "idempotency", "job",
+    "job_history", "job_run", "job_type", "job_wait", "lane", "leader", "ledger", "limit_bucket", "progress",
+    "prune_mark", "run_count", "sample", "schedule", "schedule_fire", "schema_version", "share", "worker",
 ]  # fmt: skip
 OURS = {"tables": to_json(TABLES).decode()}
 

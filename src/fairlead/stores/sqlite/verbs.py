@@ -15,13 +15,13 @@ from pydantic_core import from_json, to_json
 
 from fairlead.core.jobs.model import Enqueued, Lane, Lease, NewJob, Quota, Settlement
 from fairlead.core.jobs.settle import is_followed
-from fairlead.ports.database import Rows, Run, Script, Settle, Statement
+from fairlead.ports.database import Rows, Run, RunEach, Script, Settle, Statement
 from fairlead.ports.jobs import DepthBound
 from fairlead.records.enqueue import enqueue_script
 from fairlead.records.following import follow_script
 from fairlead.records.lanes import ensure_lanes
 from fairlead.stores.migrations import needed_version
-from fairlead.stores.settling import settlement_row, split_succeeded
+from fairlead.stores.settling import resumption_rows, settlement_row, split_succeeded
 from fairlead.stores.sqlite.address import Address
 from fairlead.stores.sqlite.connection import query
 from fairlead.stores.sqlite.database import wal_bytes
@@ -153,6 +153,8 @@ def _end(settlements: Sequence[Settlement], expired_only: bool) -> Script[set[st
         yield Run("settle_finished", given)
         yield Run("remove_finished", {"ids": json_text(ended)})
         yield from follow_script([item.id for item in held if is_followed(item)])
+    if resumed := resumption_rows(held):
+        yield RunEach("count_resumptions", resumed)
     return {item.id for item in held}
 
 
@@ -163,7 +165,7 @@ def prune_history(types: Iterable[str], after: float, before: float, limit: int)
         given = {"types": json_text(list(types)), "after": after, "before": before, "limit": limit}
         ((found, count, last),) = yield Run("prune_history", given)
         if count:
-            for name in ("purge_attempts", "purge_effects", "purge_progress", "remove_history"):
+            for name in ("purge_attempts", "purge_effects", "purge_progress", "purge_checkpoints", "remove_history"):
                 yield Run(name, {"rows": found})
         return count, last
 

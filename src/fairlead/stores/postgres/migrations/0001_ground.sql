@@ -160,6 +160,23 @@ create table progress (
     primary key (job_id, shard)
 ) with (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_threshold = 1000);
 
+-- The last checkpoints of a job, for the run that resumes it; only jobs that save one have rows. The newest has the
+-- counts of resumptions: all, and those since it was saved. They go with the job's record.
+create table checkpoint (
+    job_id uuid not null,
+    shard smallint not null,
+    slot smallint not null,
+    number bigint not null,
+    at timestamptz not null,
+    fence bigint not null,
+    version integer not null,
+    name text not null,
+    state text not null,
+    resumptions integer not null,
+    stalled integer not null,
+    primary key (job_id, slot, shard)
+) with (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_threshold = 1000);
+
 create table job_type (
     name text primary key,
     version integer not null,

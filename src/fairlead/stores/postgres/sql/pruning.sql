@@ -22,6 +22,9 @@ forgotten as (
 unreported as (
     delete from progress where shard = :shard and job_id = any(array(select id from gone))
 ),
+resumed as (
+    delete from checkpoint where shard = :shard and job_id = any(array(select id from gone))
+),
 unnoted as (
     delete from attempt where shard = :shard and job_id = any(array(select id from gone))
 )
@@ -61,6 +64,13 @@ where job_id in (
 
 -- name: forget_progress
 delete from progress
+where job_id in (
+    select id from {partition}
+    where lane not in (select lane.id from lane where lane.type in (select json_array_elements_text(:types::json)))
+)
+
+-- name: forget_checkpoints
+delete from checkpoint
 where job_id in (
     select id from {partition}
     where lane not in (select lane.id from lane where lane.type in (select json_array_elements_text(:types::json)))

@@ -149,6 +149,23 @@ create table progress (
     primary key (job_id, shard)
 );
 
+-- The last checkpoints of a job, for the run that resumes it; only jobs that save one have rows. The newest has the
+-- counts of resumptions: all, and those since it was saved. They go with the job's record.
+create table checkpoint (
+    job_id text not null,
+    shard integer not null,
+    slot integer not null,
+    number integer not null,
+    at real not null,
+    fence integer not null,
+    version integer not null,
+    name text not null,
+    state text not null,
+    resumptions integer not null,
+    stalled integer not null,
+    primary key (job_id, slot, shard)
+);
+
 create table job_type (
     name text primary key,
     version integer not null,

@@ -3,7 +3,7 @@ select
     s.name, s.expression, s.zone, s.pool, s.tenant, s.type, s.priority, s.type_version, s.limits, s.payload, s.options,
     s.overlap, s.catch_up, s.catch_up_window, s.start_within, s.owner, s.state, s.version,
     s.handled_until, s.next_at,
-    :now, count(job.id), count(job.id) filter (where job.fence = 0)
+    :now, count(job.id)
 from (
     select * from schedule as due
     where due.shard = :shard and due.state = 'active' and due.next_at <= :now
@@ -20,7 +20,7 @@ select
     s.name, s.expression, s.zone, s.pool, s.tenant, s.type, s.priority, s.type_version, s.limits, s.payload, s.options,
     s.overlap, s.catch_up, s.catch_up_window, s.start_within, s.owner, s.state, s.version,
     s.handled_until, s.next_at,
-    :now, count(job.id), count(job.id) filter (where job.fence = 0)
+    :now, count(job.id)
 from schedule as s
 left join schedule_fire as fire on fire.schedule = s.name and fire.shard = s.shard and fire.job_id is not null
 left join job as job on job.id = fire.job_id
