@@ -1,6 +1,7 @@
 """The checker of the torture campaign finds what it is for: each mistake planted in a good history is reported."""
 
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -9,6 +10,7 @@ import pytest
 
 import fairlead
 from tests.conftest import migrate_now
+from tests.contract.making import claim, done, new_jobs, new_lease
 from tests.torture.campaign import journal
 from tests.torture.campaign.checker import Findings, Hit, Recovery, check, recoveries
 from tests.torture.campaign.injector import EVERYWHERE, OF_STORE, plan
@@ -145,3 +147,15 @@ async def test_the_store_records_each_change_of_a_job(own_url: str, tmp_path: Pa
     ]  # fmt: skip
     assert (found.endings, found.numbers, found.results) == ({(job.id, 1): "failed"}, {job.id: "n"}, {job.id: 2})
     assert check(found).broken() == []
+
+
+async def test_a_repeated_submission_of_a_finished_job_is_no_change(own_url: str, tmp_path: Path) -> None:
+    journal.record_changes(own_url)
+    async with fairlead.App(own_url) as app:
+        store = await app.store()
+        (job,) = jobs = [replace(new, payload='{"number": "n"}') for new in new_jobs(1)]
+        await store.jobs.enqueue(jobs)
+        await store.jobs.settle([done(item) for item in await claim(store, new_lease(), 1)])
+        await store.jobs.enqueue(jobs, again=True)
+    found = journal.read_history(own_url, tmp_path)
+    assert found.changes[job.id] == [Change(READY, 0), Change(RUNNING, 1), Change(DONE, 1)]

@@ -322,3 +322,18 @@ async def test_a_type_that_is_kept_for_long_leaves_days_to_be_dropped(postgres_s
         assert [name.rpartition(".")[2] for (name,) in found] == ["job_history_rest"]
         world.advance(360 * DAY)
         assert await world.store.jobs.prune({"report": 365 * DAY}, 7 * DAY, 1000) == 1
+
+
+@pytest.mark.postgres
+async def test_attempts_of_a_dropped_day_stay_only_with_jobs_that_stay(postgres_server: DatabaseServer) -> None:
+    url = postgres_server.create_database("fairlead_dropped_attempts")
+    await wiring.migrate(url)
+    async with open_world(url) as world:
+        for lane in (REPORT, LANE):
+            await enqueue_one(world.store, lane)
+            await world.store.jobs.settle([failed(await claim_one(world.store, new_lease(), lane), permanent=True)])
+        world.advance(10 * DAY)
+        await world.store.jobs.prune({"report": 365 * DAY}, 7 * DAY, 1000)
+        with psycopg.connect(url) as connection:
+            assert connection.execute("select count(*) from attempt").fetchone() == (1,)
+            assert connection.execute("select count(*) from attempt_rest").fetchone() == (1,)

@@ -18,7 +18,11 @@ class Stubborn:
     """No JSON."""
 
 
-@pytest.mark.parametrize(("result", "why"), [(LARGE, "100,002 bytes"), (Stubborn(), "JSON"), ("\x00", "NUL")])
+@pytest.mark.parametrize(
+    ("result", "why"),
+    [(LARGE, "100,002 bytes"), (Stubborn(), "JSON"), ("\x00", "NUL")],
+    ids=["large", "no-json", "nul"],
+)
 async def test_a_job_has_succeeded_although_its_result_is_dropped(store_url: str, result: Any, why: str) -> None:
     heard: list[Event] = []
     async with fairlead.App(store_url) as app:

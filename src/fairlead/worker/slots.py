@@ -35,6 +35,7 @@ from fairlead.telemetry.events import (
     LateExecution,
     Telemetry,
     ThreadLost,
+    current_claim,
 )
 from fairlead.worker.failures import tell_failure
 from fairlead.worker.forks import ForkGuard
@@ -85,7 +86,8 @@ class Slots:
         self._lost: list[Run] = []
         self._random = Random()
         self._loop = asyncio.get_running_loop()
-        self._context = copy_context()
+        self._context = copy_context()  # of a runner between two runs
+        self._context.run(current_claim.set, None)
         self._fork_guard = ForkGuard()
         self._is_runner_coming = False
         self._turn_ends = 0.0
@@ -214,6 +216,7 @@ class Slots:
                 self.running.discard(run)
                 self._call_runner()
                 raise
+            current_claim.set(None)
             self._fork_guard.end_copy()
             run.has_ended = True
             now = time.monotonic()

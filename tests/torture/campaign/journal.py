@@ -13,9 +13,8 @@ from typing import Any, NamedTuple
 import apsw
 import psycopg
 
-TABLES = ("job", "entry", "job_history")  # those that exist, and are no views
-SQLITE_TABLES = "select name from sqlite_master where type = 'table'"
-POSTGRES_TABLES = "select relname from pg_class where relkind in ('r', 'p') and relnamespace = 'public'::regnamespace"
+TABLES = ("job", "job_history")
+REMOVED = "removed"  # from the live jobs; one that has finished is in the history
 CHANGES = "select cast(job as text), state, fence from campaign_change order by number"
 FINISHED = "select cast(id as text), payload, result from job_history"
 ATTEMPTS = "select cast(job_id as text), fence, ending from attempt"
@@ -30,6 +29,11 @@ when old.state <> new.state or old.fence <> new.fence begin
     insert into campaign_change (job, state, fence) values (new.id, new.state, new.fence);
 end;
 """
+SQLITE_REMOVAL = """
+create trigger campaign_job_delete after delete on job begin
+    insert into campaign_change (job, state, fence) values (old.id, 'removed', old.fence);
+end;
+"""
 POSTGRES_TRIGGERS = """
 create table if not exists campaign_change (
     number bigint generated always as identity primary key, job uuid, state text, fence bigint
@@ -42,6 +46,14 @@ end $$;
 create trigger campaign_{table}_insert after insert on {table} for each row execute function campaign_note();
 create trigger campaign_{table}_update after update on {table} for each row
 when (old.state <> new.state or old.fence <> new.fence) execute function campaign_note();
+"""
+POSTGRES_REMOVAL = """
+create function campaign_note_removal() returns trigger language plpgsql as $$
+begin
+    insert into campaign_change (job, state, fence) values (old.id, 'removed', old.fence);
+    return null;
+end $$;
+create trigger campaign_job_delete after delete on job for each row execute function campaign_note_removal();
 """
 
 
@@ -60,6 +72,9 @@ class Change(NamedTuple):
 
     state: str
     fence: int
+
+
+UNTOUCHED = (Change("ready", 0), Change("scheduled", 0))
 
 
 class History(NamedTuple):
@@ -85,19 +100,21 @@ def record_changes(url: str) -> None:
     """Make the database record each change of a job."""
     if url.startswith("sqlite"):
         with apsw.Connection(_path(url)) as connection:
-            for table in _present(row[0] for row in connection.execute(SQLITE_TABLES)):
-                connection.execute(SQLITE_TRIGGERS.format(table=table))
+            connection.execute("".join(SQLITE_TRIGGERS.format(table=table) for table in TABLES) + SQLITE_REMOVAL)
         return connection.close()
     with psycopg.connect(url, autocommit=True) as database:
-        for table in _present(row[0] for row in database.execute(POSTGRES_TABLES)):
-            database.execute(POSTGRES_TRIGGERS.format(table=table).encode())
+        for statements in (*(POSTGRES_TRIGGERS.format(table=table) for table in TABLES), POSTGRES_REMOVAL):
+            database.execute(statements.encode())
 
 
 def read_history(url: str, folder: Path) -> History:
     """The journals of producers and handlers, and what the store recorded."""
     changes: dict[str, list[Change]] = defaultdict(list)
     for job, state, fence in _rows(url, CHANGES):
-        changes[job].append(Change(state, fence))
+        if state != REMOVED:
+            changes[job].append(Change(state, fence))
+        elif changes[job] and changes[job][-1] in UNTOUCHED:
+            changes[job].pop()  # a repeated submission of a job that has finished is withdrawn in its transaction
     finished = list(_rows(url, FINISHED))
     submissions = list(_lines(folder / "submissions"))
     return History(
@@ -142,7 +159,3 @@ def _lines(path: Path) -> Iterator[list[str]]:
 
 def _path(url: str) -> str:
     return url.removeprefix("sqlite:///")
-
-
-def _present(names: Iterator[str]) -> list[str]:
-    return sorted(set(TABLES).intersection(names))
