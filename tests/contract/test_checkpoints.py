@@ -199,18 +199,34 @@ async def test_a_transaction_moves_with_its_checkpoint(postgres_world: World) ->
     store = postgres_world.store
     claim = await running(store)
     opened = await store.jobs.begin()
-    await opened.connection.execute("create table moved (number int)")
+    await opened.connection.execute("create table kept_with_checkpoint (number int)")
     assert await newest(store, claim) is None
     assert await opened.save(checkpoint(claim, "1")) == LastCheckpoint(1, claim.fence)
-    assert await newest(store, claim) == "1"
-    again = await store.jobs.begin()
-    await again.connection.execute("insert into moved values (1)")
-    await store.jobs.settle([done(claim)])
-    assert await again.save(checkpoint(claim, "2")) is None
-    last = await store.jobs.begin()
     try:
-        assert await (await last.connection.execute("select * from moved")).fetchall() == []
-        await last.connection.execute("drop table moved")
+        assert await newest(store, claim) == "1"
+        again = await store.jobs.begin()
+        await again.connection.execute("insert into kept_with_checkpoint values (1)")
+        await store.jobs.settle([done(claim)])
+        assert await again.save(checkpoint(claim, "2")) is None
+        assert await newest(store, claim) == "1"
+        assert await rows_of(store, "kept_with_checkpoint") == []
     finally:
-        await last.abandon()
-    assert await newest(store, claim) == "1"
+        await drop_table(store)
+
+
+async def drop_table(store: Store) -> None:
+    """Remove the table, committed with a checkpoint of a job of its own."""
+    claim = await running(store)
+    opened = await store.jobs.begin()
+    await opened.connection.execute("drop table kept_with_checkpoint")
+    assert await opened.save(checkpoint(claim)) is not None
+
+
+async def rows_of(store: Store, table: str) -> list[Any]:
+    """The rows of a table, as committed."""
+    opened = await store.jobs.begin()
+    try:
+        found: list[Any] = await (await opened.connection.execute(f"select * from {table}")).fetchall()
+        return found
+    finally:
+        await opened.abandon()
