@@ -56,7 +56,8 @@ class Process:
                 seen += line
 
     async def registers(self) -> None:
-        """Wait until it hands over its lease."""
+        """Tell it that the supervisor runs, and wait until it hands over its lease."""
+        self.link.send(b"\n")
         async with asyncio.timeout(60):
             assert b'"worker"' in await asyncio.get_running_loop().sock_recv(self.link, 4096)
 
