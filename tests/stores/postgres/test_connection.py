@@ -1,5 +1,8 @@
 """The connections of a store, as the server sees them."""
 
+import socket
+import subprocess
+import sys
 import uuid
 from contextlib import AbstractAsyncContextManager, suppress
 from typing import Any, cast
@@ -117,3 +120,26 @@ def test_what_passes_says_what_to_do(error: Exception, words: str) -> None:
     explained = explain(error)
     assert isinstance(explained, StoreUnavailable)
     assert words in str(explained)
+
+
+ENDS_WHILE_CONNECTING = """
+import asyncio, sys
+from fairlead.stores.postgres.connection import make_pool
+
+async def main():
+    await make_pool(sys.argv[1]).open()
+    await asyncio.sleep(0.2)
+
+asyncio.run(main())
+print("ended")
+"""
+
+
+def test_a_program_ends_while_its_pool_connects_to_a_server_that_says_nothing() -> None:
+    with socket.socket() as mute:
+        mute.bind(("127.0.0.1", 0))
+        mute.listen()
+        url = f"postgresql://nobody@127.0.0.1:{mute.getsockname()[1]}/nothing?sslmode=disable"
+        command = [sys.executable, "-c", ENDS_WHILE_CONNECTING, url]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=30, check=False)
+    assert done.stdout == "ended\n", done.stderr

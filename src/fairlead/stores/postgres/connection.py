@@ -18,6 +18,7 @@ from fairlead.stores.sql import Statements, pyformat
 FOLDER = Path(__file__).parent
 DEADLINE = 30.0
 POOL_SIZE = 8
+CANCEL_AGAIN = 0.1  # seconds
 # A request that finds no connection starts a new try to connect; one that waits longer keeps the pool from trying.
 POOL_PATIENCE = 3.0
 
@@ -72,7 +73,26 @@ class Stack(deque[psycopg.AsyncConnection[Any]]):
     append = deque.appendleft
 
 
-class Pool(AsyncConnectionPool[psycopg.AsyncConnection[Any]]):
+class CancellablePool(AsyncConnectionPool[psycopg.AsyncConnection[Any]]):
+    """A pool whose background tasks end when they are cancelled, also while they connect.
+
+    The library takes such a cancellation for a connection that failed and goes on, so that a program which ends without
+    closing its pool would wait for it without end.
+    """
+
+    @classmethod
+    async def worker(cls, q: Any) -> None:
+        """Do the pool's tasks until it is closed or this is cancelled."""
+        working = asyncio.create_task(super().worker(q))
+        try:
+            await asyncio.wait([working])
+        finally:
+            while not working.done():
+                working.cancel()
+                await asyncio.wait([working], timeout=CANCEL_AGAIN)
+
+
+class Pool(CancellablePool):
     """A pool that says why it has no connection to give, and keeps none that leads to a server that takes no writes."""
 
     def __init__(self, conninfo: str, **settings: Any) -> None:

@@ -16,7 +16,7 @@ from typing import Any
 import psycopg
 from psycopg.pq import TransactionStatus
 from psycopg.rows import tuple_row
-from psycopg_pool import AsyncConnectionPool, ConnectionPool, PoolTimeout
+from psycopg_pool import ConnectionPool, PoolTimeout
 
 from fairlead.core.jobs.checkpoints import LastCheckpoint, NewCheckpoint
 from fairlead.core.jobs.model import Hold, Settlement
@@ -25,6 +25,7 @@ from fairlead.records.checkpoints import Checkpoints
 from fairlead.records.rows import hold_of
 from fairlead.stores.postgres.connection import (
     DEADLINE,
+    CancellablePool,
     conninfo,
     heeding,
     is_direct,
@@ -211,13 +212,13 @@ class Transactions:
     def __init__(self, url: str) -> None:
         self._url = url
         self._lock = Lock()
-        self._pool: AsyncConnectionPool[psycopg.AsyncConnection[Any]] | None = None
+        self._pool: CancellablePool | None = None
         self._threads_pool: ConnectionPool[psycopg.Connection[Any]] | None = None
 
     async def begin(self) -> AsyncTransaction:
         """Open a transaction; waits for a connection if too many are open."""
         if self._pool is None:
-            self._pool = AsyncConnectionPool(conninfo(self._url), configure=_settle_in, reset=_reset, **_SIZES)
+            self._pool = CancellablePool(conninfo(self._url), configure=_settle_in, reset=_reset, **_SIZES)
         with heeding(), _explaining():
             await self._pool.open()
             async with AsyncExitStack() as opening:
